@@ -399,34 +399,40 @@ type Written<T extends Transition> = (typeof lifecycle)[T]['sets' | 'setsOnce'][
 /** What a transition is asked to write: exactly its row's fields. */
 export type Change<T extends Transition> = { readonly [F in Written<T>]: NonNullable<JobFields[F]> };
 
-export interface Move<T extends Transition = Transition> {
-  readonly transition: T;
+/** A move as the store sees it. */
+export interface AnyMove {
+  readonly transition: Transition;
   /** As it was read: what the row compares comes from here. */
+  readonly job: Job;
+  readonly change: Partial<JobFields>;
+}
+
+export type Move<T extends Transition> = AnyMove & {
+  readonly transition: T;
   readonly job: Job<From<T>>;
   readonly change: Change<T>;
-}
+};
 
 /** One move, compiled only if the job is known to be in a state that the transition may leave. */
 export function move<T extends Transition>(transition: T, job: Job<From<T>>, change: Change<T>): Move<T> {
-  return { transition, job, change };
+  return { transition, job, change } as Move<T>;
 }
 
 const cleared: Partial<JobFields> = { maybeSent: false, sends: 0, tries: 0 };
 
 /** The table applied to a stored job: what the store's condition and update do, as one pure function. */
-export function advance<T extends Transition>(stored: Job, moving: Move<T>): Job | undefined {
+export function advance(stored: Job, moving: AnyMove): Job | undefined {
   const row = rowOf(moving.transition);
-  const { job, change } = moving as Move;
+  const { job, change } = moving;
   if (!row.from.includes(stored.state)) return undefined;
   if (row.compares.some((compared) => stored[compared] !== job[compared])) return undefined;
-  if (!row.requires.every((clause) => holds(clause, stored, moving as Move))) return undefined;
+  if (!row.requires.every((clause) => holds(clause, stored, moving))) return undefined;
   const version = row.bookkeeping ? stored.version : stored.version + 1;
-  const given = change as Partial<JobFields>;
   return {
     ...stored,
     ...Object.fromEntries(row.clears.map((field) => [field, cleared[field]])),
-    ...Object.fromEntries(row.sets.map((field) => [field, given[field]])),
-    ...Object.fromEntries(row.setsOnce.map((field) => [field, stored[field] ?? given[field]])),
+    ...Object.fromEntries(row.sets.map((field) => [field, change[field]])),
+    ...Object.fromEntries(row.setsOnce.map((field) => [field, stored[field] ?? change[field]])),
     ...(row.unbinds ? { hold: undefined } : {}),
     ...(row.announces ? { announce: version } : {}),
     state: row.to === 'same' ? stored.state : row.to,
@@ -436,7 +442,7 @@ export function advance<T extends Transition>(stored: Job, moving: Move<T>): Job
   } as Job;
 }
 
-function holds(clause: Clause, stored: Job, { job, change }: Move): boolean {
+function holds(clause: Clause, stored: Job, { job, change }: AnyMove): boolean {
   switch (clause) {
     case 'no-cancel':
       return stored.cancelRequestedAt === undefined;
@@ -445,7 +451,7 @@ function holds(clause: Clause, stored: Job, { job, change }: Move): boolean {
     case 'no-vendor-job':
       return stored.vendorJobId === undefined;
     case 'same-vendor-job':
-      return stored.vendorJobId === undefined || stored.vendorJobId === (change as Partial<JobFields>).vendorJobId;
+      return stored.vendorJobId === undefined || stored.vendorJobId === change.vendorJobId;
     case 'hold-bound':
       return stored.hold !== undefined;
     case 'hold-as-read':
