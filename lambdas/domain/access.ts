@@ -60,8 +60,11 @@ export interface AccessStore {
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 
-/** 1–128 visible ASCII characters, and not the name that stands for "the server itself". */
-export const isUserName = (user: string): boolean => VISIBLE_ASCII.test(user) && user !== SERVER_USER;
+/** `.` and `..` would be resolved away in a URL that holds the owner's name as a segment of its path. */
+const RESERVED_USERS: readonly string[] = [SERVER_USER, '.', '..'];
+
+/** 1–128 visible ASCII characters, and not the name that stands for "the server itself", nor one that paths reserve. */
+export const isUserName = (user: string): boolean => VISIBLE_ASCII.test(user) && !RESERVED_USERS.includes(user);
 
 export const mayUseFeature = (principal: Principal, feature: string): boolean =>
   principal.features === undefined || principal.features.includes(feature);

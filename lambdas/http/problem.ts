@@ -47,7 +47,7 @@ export const PROBLEMS = {
   user_header_invalid: {
     status: 400,
     title: 'The header Slowlane-User is not valid',
-    docs: '1 to 128 visible ASCII characters, and not `-`.',
+    docs: '1 to 128 visible ASCII characters, and not `-`, `.` or `..`.',
   },
   feature_not_allowed: {
     status: 403,

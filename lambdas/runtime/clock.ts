@@ -1,14 +1,15 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as timeout } from 'node:timers/promises';
+import type { Clock, Waiting } from '../domain/ports.ts';
 
-/** Where time comes from outside the domain. Tests give one that they move themselves. */
-export interface SystemClock {
-  /** Milliseconds since 1970. */
-  nowMs(): number;
-  /** Resolves after so many milliseconds, or rejects with the signal's reason as soon as it aborts. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
+/** The real time. Tests give the domain one that they move themselves. */
+export const systemClock: Clock = { now: () => Date.now() };
 
-export const systemClock: SystemClock = {
-  nowMs: () => Date.now(),
-  sleep: (ms, signal) => wait(Math.max(0, ms), undefined, signal ? { signal } : undefined),
+export const systemWaiting: Waiting = {
+  wait: async (durationMs, signal) => {
+    try {
+      await timeout(Math.max(0, durationMs), undefined, { signal });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  },
 };

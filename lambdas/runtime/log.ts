@@ -3,6 +3,8 @@
  * caller passes: so no secret, token, prompt, parameter or picture can reach a log by accident.
  */
 
+import type { Clock } from '../domain/ports.ts';
+
 type Level = 'info' | 'warn' | 'error';
 
 /** Every field that any event may carry. Adding one is a decision: it must be neither secret nor what a user made. */
@@ -123,13 +125,13 @@ export interface LogSettings {
   readonly environment: string;
   /** The verb of the function, for example `submit-job`. */
   readonly function: string;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   /** Takes one line without its newline; in a Lambda that is standard output. */
   readonly writeLine?: (line: string) => void;
 }
 
 export function createLog(settings: LogSettings, context: LogContext = {}): Log {
-  const { environment, nowMs, writeLine = (line: string) => console.log(line) } = settings;
+  const { environment, clock, writeLine = (line: string) => console.log(line) } = settings;
   return {
     write: (event, fields) => {
       const { level, fields: allowed } = LOG_EVENTS[event];
@@ -137,7 +139,7 @@ export function createLog(settings: LogSettings, context: LogContext = {}): Log 
       const listed = (allowed as readonly Field[])
         .filter((field) => given[field] !== undefined)
         .map((field) => [field, printable(field, given[field])]);
-      const at = new Date(nowMs()).toISOString();
+      const at = new Date(clock.now()).toISOString();
       const line = { at, level, event, environment, function: settings.function, ...context };
       writeLine(JSON.stringify({ ...line, ...Object.fromEntries(listed) }));
     },
