@@ -6,6 +6,9 @@ export const maxCap = 100;
 /** An unbound hold younger than this may belong to a worker between its hold and its claim. */
 export const minHoldAgeMs = 30_000;
 
+/** A tripped lane lets one job in per so long: the probe that finds out whether the account is well again. */
+export const probeEveryMs = 60_000;
+
 export type LaneState = 'open' | 'paused' | 'tripped';
 
 export interface HeldUnit {
@@ -37,9 +40,9 @@ export function freeUnits(lane: Lane): number {
   return Math.max(0, lane.cap - Object.keys(lane.held).length);
 }
 
-/** Whether a worker may hold a unit of it now. */
+/** Whether a worker may hold a unit of it now; in a tripped lane that is the probe. */
 export function hasRoom(lane: Lane, now: number): boolean {
-  return lane.state === 'open' && lane.notBefore <= now && freeUnits(lane) > 0;
+  return lane.state !== 'paused' && lane.notBefore <= now && freeUnits(lane) > 0;
 }
 
 export function closedMsUntil(lane: Lane, now: number): number {

@@ -101,7 +101,8 @@ export interface JobIndex {
 export const activeShards = 8;
 
 export type LaneHeld =
-  | { readonly kind: 'held' }
+  /** `probing`: the lane is tripped, and this is the one job that finds out whether it may be opened. */
+  | { readonly kind: 'held'; readonly probing: boolean; readonly since: number }
   | { readonly kind: 'full' }
   | { readonly kind: 'closed'; readonly state: LaneState }
   | { readonly kind: 'not_yet'; readonly notBefore: number };
@@ -119,13 +120,20 @@ export interface LaneStore {
   read(lane: string): Promise<Lane>;
   /** May lag: for ranks and displays. */
   glance(lane: string): Promise<Lane>;
-  /** One conditional update; a retry that finds its own token is a success. Also moves the virtual time to `rank`. */
+  /**
+   * One conditional update; a retry that finds its own token is a success. Also moves the virtual time to `rank`.
+   * Iff `notBefore` is past and there is room: in an open lane; in a tripped one too, which moves `notBefore` on by
+   * `probeEveryMs`, so that it lets in one job at a time. `unit.acquiredAt` is the time of the decision.
+   */
   hold(lane: string, token: string, unit: HeldUnit, rank: number): Promise<LaneHeld>;
   /** By token, idempotent. */
   free(lane: string, token: string): Promise<'freed' | 'absent'>;
   /** Moves `notBefore` up, never down. */
   backOff(lane: string, notBefore: number): Promise<void>;
-  /** Iff it is open and still the stay that was read: a bad key that is mended meanwhile must not close it again. */
+  /**
+   * Iff it is open and still the stay that was read: a bad key that is mended meanwhile must not close it again.
+   * The first probe comes `probeEveryMs` later.
+   */
   trip(
     lane: string,
     since: number,

@@ -103,6 +103,19 @@ export type FetchedResult =
 
 export type CancelAsked = 'asked' | 'unsupported' | 'unreachable';
 
+/** A callback as it came. Header names in lower case. */
+export interface RawEvent {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Uint8Array;
+  /** Epoch ms of its arrival. */
+  readonly at: number;
+}
+
+export type EventRead =
+  /** A hint that something happened to this vendor job; what happened is asked. */
+  | { readonly kind: 'event'; readonly vendorJobId: string; readonly vendorKey: string | undefined }
+  | { readonly kind: 'refused'; readonly reason: 'unsigned' | 'bad_signature' | 'stale' | 'malformed' };
+
 export interface Vendor {
   readonly name: string;
   /** Raised when the adapter's reading of the vendor changes; a job keeps the one that it was submitted with. */
@@ -120,6 +133,8 @@ export interface Vendor {
   /** By vendor key: only `replay`, `reject` and `lookup` vendors that can be asked so have it. */
   readonly find: ((vendorKey: string, signal: AbortSignal) => Promise<Found>) | undefined;
   fetchResult(result: VendorResult, signal: AbortSignal): Promise<FetchedResult>;
+  /** Verifies the vendor's own signature, where it signs, over the raw body, and its age. */
+  readEvent(event: RawEvent): Promise<EventRead>;
 }
 
 export interface Vendors {
