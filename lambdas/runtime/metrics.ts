@@ -3,6 +3,8 @@
  * metric that nobody writes can't be watched by mistake. No dimension per tenant: each combination is a paid metric.
  */
 
+import type { Clock } from '../domain/ports.ts';
+
 type Unit = 'Count' | 'Milliseconds';
 
 interface Metric {
@@ -56,14 +58,14 @@ export interface Metrics {
 
 export interface MetricSettings {
   readonly environment: string;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   /** Takes one line without its newline; in a Lambda that is standard output. */
   readonly writeLine?: (line: string) => void;
 }
 
 export function createMetrics({
   environment,
-  nowMs,
+  clock,
   writeLine = (line) => console.log(line),
 }: MetricSettings): Metrics {
   return {
@@ -78,7 +80,7 @@ export function createMetrics({
         Dimensions: [...total, ...parts],
         Metrics: [{ Name: name, Unit: metric.unit }],
       };
-      const head = { _aws: { Timestamp: nowMs(), CloudWatchMetrics: [directive] } };
+      const head = { _aws: { Timestamp: clock.now(), CloudWatchMetrics: [directive] } };
       writeLine(JSON.stringify({ ...head, Environment: environment, ...by, [name]: value }));
     },
   };

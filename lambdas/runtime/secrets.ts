@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Clock } from '../domain/ports.ts';
 import { awsEndpoint, signedFetch, type AwsVariables } from './signed-fetch.ts';
 
 /** What a vendor's secret holds. */
@@ -20,7 +21,7 @@ export interface Secret<Value> {
 }
 
 export interface SecretSettings {
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly variables?: AwsVariables;
 }
 
@@ -71,7 +72,7 @@ async function readSecret<Schema extends z.ZodType>(
 export function createSecret<Schema extends z.ZodType>(
   arn: string,
   schema: Schema,
-  { nowMs, variables = process.env }: SecretSettings,
+  { clock, variables = process.env }: SecretSettings,
 ): Secret<z.infer<Schema>> {
   let remembered: { value: z.infer<Schema>; readAtMs: number } | undefined;
   let reading: Promise<z.infer<Schema>> | undefined;
@@ -79,7 +80,7 @@ export function createSecret<Schema extends z.ZodType>(
   const readAgain = (): Promise<z.infer<Schema>> => {
     reading ??= readSecret(arn, schema, variables)
       .then((value) => {
-        remembered = { value, readAtMs: nowMs() };
+        remembered = { value, readAtMs: clock.now() };
         return value;
       })
       .finally(() => {
@@ -88,7 +89,7 @@ export function createSecret<Schema extends z.ZodType>(
     return reading;
   };
   const youngerThan = (ageMs: number) =>
-    remembered !== undefined && nowMs() - remembered.readAtMs < ageMs ? remembered : undefined;
+    remembered !== undefined && clock.now() - remembered.readAtMs < ageMs ? remembered : undefined;
 
   return {
     read: async () => {

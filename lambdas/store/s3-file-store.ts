@@ -1,3 +1,4 @@
+import type { Clock, FileStore, StoredFile, Waiting } from '../domain/ports.ts';
 import {
   awsRegion,
   awsSigner,
@@ -10,21 +11,20 @@ import {
 } from '../runtime/signed-fetch.ts';
 import { signUpload, type SignedUpload, type UploadLimits } from './s3-signed-upload.ts';
 
-export interface StoredFile {
+export interface ListedFile {
   readonly key: string;
-  readonly bytes: number;
+  /** In bytes. */
+  readonly size: number;
   /** As S3 gives it, quotes included. */
   readonly etag: string;
   readonly modifiedAtMs: number;
 }
 
-export interface FileHead extends StoredFile {
+export interface FileHead extends ListedFile {
   readonly contentType: string;
 }
 
-export interface FileContent extends FileHead {
-  readonly content: Buffer;
-}
+export type ReadFile = FileHead & StoredFile;
 
 /** `changed`: the source is no longer what bore that ETag. */
 export type CopyOutcome = 'copied' | 'changed' | 'missing';
@@ -38,7 +38,8 @@ export interface DownloadOptions {
 
 export interface S3FileStoreSettings {
   readonly bucket: string;
-  readonly clock: { nowMs(): number; sleep(ms: number): Promise<void> };
+  readonly clock: Clock;
+  readonly waiting: Waiting;
   readonly variables?: AwsVariables;
 }
 
@@ -46,6 +47,7 @@ const TRIES = 3;
 const FIRST_PAUSE_MS = 100;
 const TIMEOUT_MS = 30_000;
 const DELETES_AT_ONCE = 8;
+const NEVER_ABORTED = new AbortController().signal;
 
 type ObjectRequest = Omit<AwsRequest, 'url' | 'timeoutMs'> & { readonly url: URL };
 
@@ -53,29 +55,30 @@ type ObjectRequest = Omit<AwsRequest, 'url' | 'timeoutMs'> & { readonly url: URL
  * Pictures in one S3 bucket, by plain HTTP. Every operation here may be repeated without harm, so each is tried up to
  * three times; what still fails throws.
  */
-export class S3FileStore {
+export class S3FileStore implements FileStore {
   readonly #bucket: string;
-  readonly #clock: S3FileStoreSettings['clock'];
+  readonly #clock: Clock;
+  readonly #waiting: Waiting;
   readonly #variables: AwsVariables;
 
-  constructor({ bucket, clock, variables = process.env }: S3FileStoreSettings) {
+  constructor({ bucket, clock, waiting, variables = process.env }: S3FileStoreSettings) {
     this.#bucket = bucket;
     this.#clock = clock;
+    this.#waiting = waiting;
     this.#variables = variables;
   }
 
-  async put(key: string, content: Uint8Array, contentType: string): Promise<{ readonly etag: string }> {
+  async put(key: string, bytes: Uint8Array, contentType: string): Promise<void> {
     const headers = { 'content-type': contentType };
-    const answer = await this.#send({ method: 'PUT', url: this.#urlOf(key), headers, body: content });
+    const answer = await this.#send({ method: 'PUT', url: this.#urlOf(key), headers, body: bytes });
     expectStatus(answer, [200], 'PUT');
-    return { etag: header(answer, 'etag') };
   }
 
-  async get(key: string): Promise<FileContent | undefined> {
+  async get(key: string): Promise<ReadFile | undefined> {
     const answer = await this.#send({ method: 'GET', url: this.#urlOf(key) });
     if (answer.status === 404) return undefined;
     expectStatus(answer, [200], 'GET');
-    return { ...headOf(key, answer), content: answer.body, bytes: answer.body.length };
+    return { ...headOf(key, answer), bytes: answer.body, size: answer.body.length };
   }
 
   async head(key: string): Promise<FileHead | undefined> {
@@ -108,7 +111,7 @@ export class S3FileStore {
   }
 
   /** Everything whose key begins so, in key order, page by page. */
-  async *list(prefix: string): AsyncGenerator<StoredFile> {
+  async *list(prefix: string): AsyncGenerator<ListedFile> {
     let continuation: string | undefined;
     do {
       const url = new URL(this.#bucketUrl());
@@ -143,7 +146,7 @@ export class S3FileStore {
 
   /** A link that lets anyone who has it read this one file until it expires (seconds, at most a week). */
   async signDownload(key: string, options: DownloadOptions): Promise<{ url: string; expiresAtMs: number }> {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#clock.now();
     const url = this.#urlOf(key);
     url.searchParams.set('response-content-type', options.contentType);
     url.searchParams.set('response-content-disposition', `attachment; filename="${safeFileName(options.fileName)}"`);
@@ -162,7 +165,7 @@ export class S3FileStore {
   async signUpload(key: string, limits: UploadLimits): Promise<SignedUpload> {
     encodeKey(key);
     const target = { bucket: this.#bucket, bucketUrl: this.#bucketUrl(), key };
-    return signUpload(target, limits, this.#clock.nowMs(), this.#variables);
+    return signUpload(target, limits, this.#clock.now(), this.#variables);
   }
 
   /** Path-style where another endpoint is named, since its host name can't carry the bucket's. */
@@ -181,7 +184,7 @@ export class S3FileStore {
       const outcome = await this.#attempt(request);
       if (outcome.kind === 'answered') return outcome.answer;
       if (tries === TRIES) throw new Error(`S3 ${request.method} failed ${tries} times`, { cause: outcome.error });
-      await this.#clock.sleep(FIRST_PAUSE_MS * 2 ** (tries - 1));
+      await this.#waiting.wait(FIRST_PAUSE_MS * 2 ** (tries - 1), NEVER_ABORTED);
     }
   }
 
@@ -225,7 +228,7 @@ function header(answer: AwsAnswer, name: string): string {
 function headOf(key: string, answer: AwsAnswer): FileHead {
   return {
     key,
-    bytes: Number(header(answer, 'content-length')),
+    size: Number(header(answer, 'content-length')),
     contentType: answer.headers.get('content-type') ?? 'application/octet-stream',
     etag: header(answer, 'etag'),
     modifiedAtMs: Date.parse(header(answer, 'last-modified')),
@@ -255,7 +258,7 @@ function element(xml: string, name: string): string | undefined {
   return raw?.replace(/&(?:lt|gt|quot|apos|amp|#34|#39);/g, (entity) => XML_ENTITY[entity] ?? entity);
 }
 
-function listedFile(xml: string): StoredFile {
+function listedFile(xml: string): ListedFile {
   const text = (name: string): string => {
     const value = element(xml, name);
     if (value === undefined) throw new Error(`S3 listed a file without ${name}`);
@@ -263,7 +266,7 @@ function listedFile(xml: string): StoredFile {
   };
   return {
     key: decodeURIComponent(text('Key').replace(/\+/g, ' ')),
-    bytes: Number(text('Size')),
+    size: Number(text('Size')),
     etag: text('ETag'),
     modifiedAtMs: Date.parse(text('LastModified')),
   };
