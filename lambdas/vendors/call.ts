@@ -67,7 +67,7 @@ export type CallOutcome = Answered | NotSent | Unknown;
 export interface OpenAnswer extends Omit<Answered, 'kind' | 'body'> {
   readonly kind: 'open';
   readonly chunks: AsyncIterable<Uint8Array>;
-  close(): void;
+  readonly close: () => void;
 }
 
 /** Makes exactly one request and reads its whole answer. Never throws; never retries; a redirect is an answer. */

@@ -1,0 +1,35 @@
+import * as z from 'zod';
+
+/** What VENDORS may say under `options` of a vendor that speaks the keyed jobs API. */
+export const jobsApiOptions = z.strictObject({
+  /** Whether `GET /api/v1/jobs/{id}/events` exists. */
+  events: z.boolean().default(true),
+  /** Whether `POST /api/v1/jobs/{id}/cancel` exists. */
+  cancel: z.boolean().default(true),
+  /** Where a job is asked for by our key, such as `/api/v1/jobs/by-key/{key}`; absent: nowhere. */
+  lookupPath: z.string().startsWith('/').includes('{key}').optional(),
+  /** Statuses of a submit, besides 429, that the vendor documents as "not taken". */
+  notTaken: z.array(z.int().min(400).max(599)).default([]),
+  /** Error codes by which the vendor says that it saw a key before. */
+  keyReusedCodes: z
+    .array(z.string())
+    .default(['idempotency_key_reuse', 'idempotency_key_reused', 'idempotency_key_in_use']),
+  askTimeoutMs: z.int().positive().default(10_000),
+  /** Longest silence of an event stream before the job is asked after instead. */
+  idleMs: z.int().positive().default(30_000),
+  resultTimeoutMs: z.int().positive().default(60_000),
+  maxResultBytes: z
+    .int()
+    .positive()
+    .default(64 * 1_024 * 1_024),
+});
+
+export type JobsApiOptions = z.infer<typeof jobsApiOptions>;
+
+/** @throws Error naming what is wrong: a deployment fault, found when the function starts. */
+export function readJobsApiOptions(vendor: string, options: unknown): JobsApiOptions {
+  const parsed = jobsApiOptions.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new Error(`vendor ${vendor}: options: ${wrong.join('; ')}`);
+}
