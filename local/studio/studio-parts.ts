@@ -1,0 +1,19 @@
+import type { FaultBoard } from './fault-board.ts';
+import type { JobFeed } from './job-feed.ts';
+import type { Ledger } from './ledger.ts';
+import type { PictureFolder } from './picture-folder.ts';
+import type { Runner } from './runner.ts';
+import type { StudioSettings } from './settings.ts';
+import type { WebhookSender } from './webhook-sender.ts';
+
+/** What the routes work on. */
+export interface StudioParts {
+  readonly settings: StudioSettings;
+  readonly baseUrl: string;
+  readonly ledger: Ledger;
+  readonly pictures: PictureFolder;
+  readonly faults: FaultBoard;
+  readonly feed: JobFeed;
+  readonly runner: Runner;
+  readonly webhooks: WebhookSender;
+}
