@@ -23,17 +23,22 @@ export const vendorSettings = z.object({
   /** How long the vendor remembers our key; required by class `replay`. */
   dedupeMs: wholeNumber.optional(),
   /** `proof`: a look-up that finds nothing, after the quarantine, proves that the vendor never took the job. */
-  absence: z.enum(['proof', 'unproven']).optional(),
+  absence: z.enum(['proof', 'hint']).optional(),
   /** How long after a send a look-up or list may still miss the job. */
   listingLagMs: wholeNumber.optional(),
   /** The longest that a job can live at the vendor, its queue included; absent where the vendor states no bound. */
   maxLifeMs: wholeNumber.optional(),
-  /** How long one HTTP request to the vendor may take. */
-  requestTimeoutMs: wholeNumber.optional(),
+  /** HTTP timeout of a submit; for a synchronous vendor, its longest run. */
+  sendTimeoutMs: wholeNumber.optional(),
+  /** How many times one generation may be sent, and for how long after its first send. */
+  maxSends: z.int().positive().optional(),
+  sendWindowMs: wholeNumber.optional(),
   /** How often a running job is asked after, where the vendor has no stream. */
   pollMs: wholeNumber.optional(),
   /** True where the vendor calls back a URL that we send along. */
   webhooks: z.boolean().optional(),
+  /** The team's word that the vendor is in a private network: plain http and private addresses are then in order. */
+  privateNetwork: z.boolean().optional(),
   /** Hosts besides the one of `baseUrl` from which results may be downloaded. */
   resultHosts: z.array(name).optional(),
   /** What one accepted job costs, for the job's `charge`. */
