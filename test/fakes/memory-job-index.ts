@@ -1,0 +1,105 @@
+import type { Job, State } from '../../lambdas/domain/job.ts';
+import { isActive, wantsAttention } from '../../lambdas/domain/lifecycle.ts';
+import { activeShards, type Due, type JobIndex, type Page } from '../../lambdas/domain/ports.ts';
+import { shardOf } from '../../lambdas/store/shard.ts';
+import type { MemoryJobStore } from './memory-job-store.ts';
+
+/**
+ * The indexes over a `MemoryJobStore`, as late as a test wants them: with `lagWrites = n` the latest n writes are not
+ * seen yet, with `Infinity` none from now on. It never goes back in time.
+ */
+export class MemoryJobIndex implements JobIndex {
+  lagWrites = 0;
+  readonly #store: MemoryJobStore;
+  readonly #seen = new Map<string, Job>();
+  #applied = 0;
+
+  constructor(store: MemoryJobStore) {
+    this.#store = store;
+  }
+
+  async queued(lane: string, limit: number): Promise<readonly string[]> {
+    return this.#waiting(lane)
+      .slice(0, limit)
+      .map(({ id }) => id);
+  }
+
+  async countQueued(lane: string): Promise<number> {
+    return this.#waiting(lane).length;
+  }
+
+  async due(shard: number, until: number, cursor: string | undefined, limit: number): Promise<Page<Due>> {
+    if (shard < 0 || shard >= activeShards) throw new RangeError(`There is no shard ${shard}.`);
+    const due = this.#jobs()
+      .filter((job) => isActive(job) && shardOf(job.id) === shard && job.checkAt <= until)
+      .toSorted((a, b) => a.checkAt - b.checkAt || compare(a.id, b.id));
+    const { items, next } = pageOf(due, (job) => [job.checkAt, job.id], cursor, limit);
+    return { items: items.map(({ id, checkAt }) => ({ id, checkAt })), next };
+  }
+
+  async flagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<string>> {
+    const flaggedAt = (job: Job) => job.flag?.since ?? job.finishedAt ?? 0;
+    const flagged = this.#jobs()
+      .filter((job) => wantsAttention(job) && job.lane === lane)
+      .toSorted((a, b) => flaggedAt(a) - flaggedAt(b) || compare(a.id, b.id));
+    const { items, next } = pageOf(flagged, (job) => [flaggedAt(job), job.id], cursor, limit);
+    return { items: items.map(({ id }) => id), next };
+  }
+
+  async ofOwner(
+    owner: string,
+    states: readonly State[] | undefined,
+    cursor: string | undefined,
+    limit: number,
+  ): Promise<Page<string>> {
+    const owned = this.#jobs()
+      .filter((job) => job.owner === owner)
+      .toSorted((a, b) => b.createdAt - a.createdAt || compare(b.id, a.id));
+    const { items, next } = pageOf(owned, (job) => [-job.createdAt, job.id], cursor, limit, -1);
+    const wanted = items.filter(({ state }) => states === undefined || states.includes(state));
+    return { items: wanted.map(({ id }) => id), next };
+  }
+
+  #waiting(lane: string): readonly Job[] {
+    return this.#jobs()
+      .filter((job) => job.state === 'queued' && job.lane === lane)
+      .toSorted((a, b) => a.rank - b.rank || compare(a.id, b.id));
+  }
+
+  #jobs(): readonly Job[] {
+    const { written } = this.#store;
+    const visible = written.length - this.lagWrites;
+    for (; this.#applied < visible; this.#applied += 1) {
+      const write = written[this.#applied];
+      if (write?.job === undefined) this.#seen.delete(write?.id ?? '');
+      else this.#seen.set(write.id, write.job);
+    }
+    return [...this.#seen.values()];
+  }
+}
+
+type Place = readonly [number, string];
+
+/** A cursor names the last item seen, so that items which come and go between pages shift nothing. */
+function pageOf<T>(
+  sorted: readonly T[],
+  placeOf: (item: T) => Place,
+  cursor: string | undefined,
+  limit: number,
+  idOrder: 1 | -1 = 1,
+): Page<T> {
+  const after = cursor === undefined ? undefined : (JSON.parse(cursor) as Place);
+  const rest = after === undefined ? sorted : sorted.filter((item) => comparePlaces(placeOf(item), after, idOrder) > 0);
+  const items = rest.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: last !== undefined && rest.length > limit ? JSON.stringify(placeOf(last)) : undefined };
+}
+
+function comparePlaces(a: Place, b: Place, idOrder: 1 | -1): number {
+  return a[0] - b[0] || idOrder * compare(a[1], b[1]);
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
