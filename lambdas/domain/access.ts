@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** Who asks, and what they may do: API keys of servers, tokens of signed-in users, single-use tickets for sockets. */
 
 /** `jobs`: submit and read · `operator`: settle flags, change lanes · `tokens`: mint client tokens · `act-for-user`: name a user. */
@@ -57,6 +59,38 @@ export interface AccessStore {
   /** Consumes the ticket, whatever the answer: of two concurrent uses exactly one is admitted. */
   useTicket(ticketSha256: string, nowMs: number): Promise<TicketUse>;
 }
+
+/** What a server grants to one user of its tenant, in a short-lived bearer token. */
+export interface ClientTokenGrant {
+  readonly tenant: string;
+  readonly user: string;
+  readonly features?: readonly string[];
+  readonly maxJobs?: number;
+  /** Within {@link CLIENT_TOKEN_SECONDS}. */
+  readonly expiresInSeconds: number;
+}
+
+export const CLIENT_TOKEN_SECONDS = { min: 60, max: 86_400 } as const;
+
+export interface ClientTokens {
+  mint(grant: ClientTokenGrant): Promise<{ readonly token: string; readonly expiresAtMs: number }>;
+}
+
+export type TokenVerdict =
+  | { readonly kind: 'valid'; readonly principal: Principal }
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'invalid' }
+  /** It claims to come from somebody else: ask the next verifier. */
+  | { readonly kind: 'foreign' }
+  /** Its issuer's keys can't be read now, so nothing is known of it. */
+  | { readonly kind: 'undecided'; readonly cause: unknown };
+
+export interface TokenVerifier {
+  verify(token: string): Promise<TokenVerdict>;
+}
+
+/** By which the store knows a key or a ticket: lower-case hex over the whole string. */
+export const secretSha256 = (secret: string): string => createHash('sha256').update(secret, 'utf8').digest('hex');
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 
