@@ -1,0 +1,269 @@
+import { mayUseFeature, type Principal } from './access.ts';
+import type { Catalogue, Feature, FieldError } from './catalogue.ts';
+import { fingerprintOf, isSameRequest, jobIdOf, type Said } from './idempotency.ts';
+import { inputKeyOf, ownerOf, type InputPicture, type Job, type JobRequest } from './job.ts';
+import { closedMsUntil, type Lane } from './lane.ts';
+import { hasTooManyActiveJobs, type Limits } from './limits.ts';
+import type { Clock, Doorbell, FileStore, JobIndex, JobStore, LaneStore, OwnerStore, Read, Tokens } from './ports.ts';
+import { receivePicture, sentSha256, type PictureProblem, type PictureReceived } from './receive-picture.ts';
+import type { SentPicture } from './receive-picture.ts';
+import type { UploadStore } from './upload.ts';
+import type { JsonObject } from './vendor.ts';
+
+export interface SubmitJob {
+  readonly principal: Principal;
+  readonly key: string;
+  readonly said: Said;
+  readonly picture: SentPicture | undefined;
+  readonly metadata: JsonObject | undefined;
+}
+
+export type SubmitRefusal =
+  | { readonly code: 'feature_unknown' | 'feature_not_allowed' | 'consent_required' | 'metadata_too_large' }
+  | { readonly code: 'parameters_invalid'; readonly errors: readonly FieldError[] }
+  | { readonly code: PictureProblem; readonly detail: string | undefined }
+  | { readonly code: 'active_jobs_limit' | 'submit_rate_limit'; readonly retryAfterMs: number };
+
+export type SubmitOutcome =
+  | { readonly kind: 'accepted'; readonly job: Job<'queued'> }
+  /** The key's job, whatever became of it. */
+  | { readonly kind: 'replayed'; readonly job: Job }
+  | { readonly kind: 'mismatch'; readonly jobId: string }
+  | { readonly kind: 'erased' }
+  | { readonly kind: 'refused'; readonly refusal: SubmitRefusal };
+
+/** What went wrong without changing the answer. */
+export interface SubmitNotices {
+  notRung(lane: string, error: unknown): void;
+  leftoversNotDeleted(error: unknown): void;
+}
+
+export interface SubmitWorld {
+  readonly jobs: Pick<JobStore, 'read' | 'create' | 'putRequest' | 'deleteRequest'>;
+  readonly index: Pick<JobIndex, 'ofOwner'>;
+  readonly lanes: Pick<LaneStore, 'glance'>;
+  readonly owners: OwnerStore;
+  readonly files: Pick<FileStore, 'get' | 'put' | 'delete'>;
+  readonly uploads: Pick<UploadStore, 'read'>;
+  readonly doorbell: Doorbell;
+  readonly clock: Clock;
+  readonly tokens: Tokens;
+  readonly catalogue: Catalogue;
+  readonly limits: Limits;
+  readonly notices: SubmitNotices;
+}
+
+/** As canonical JSON, in characters. */
+export const maxMetadataChars = 2_000;
+const activeLimitRetryMs = 15_000;
+
+/**
+ * One action, one job. A job that exists is answered before anything is refused or written: no limit, no new schema and
+ * no expired upload may deny an app the job that its key already bought.
+ */
+export async function submitJob(command: SubmitJob, world: SubmitWorld): Promise<SubmitOutcome> {
+  const id = jobIdOf(ownerOfCommand(command), command.key);
+  const found = await world.jobs.read(id);
+  if (found !== undefined) return answerFound(found, command, world);
+  const prepared = await prepare(command, world);
+  if (prepared.kind === 'refused') return unlessFound(id, prepared.refusal, command, world);
+  return createJob(id, prepared, command, world);
+}
+
+interface Prepared {
+  readonly kind: 'prepared';
+  readonly feature: Feature;
+  readonly parameters: JsonObject;
+  readonly picture: PictureReceived | undefined;
+  readonly lane: Lane;
+  readonly rank: number;
+}
+
+type Refused = { readonly kind: 'refused'; readonly refusal: SubmitRefusal };
+
+async function prepare(command: SubmitJob, world: SubmitWorld): Promise<Prepared | Refused> {
+  const checked = checkWords(command, world.catalogue);
+  if (checked.kind === 'refused') return checked;
+  const { feature, parameters } = checked;
+  const context = { owner: ownerOfCommand(command), now: world.clock.now() };
+  const [picture, lane] = await Promise.all([
+    receivePicture(command.picture, feature.picture, context, world),
+    world.lanes.glance(feature.lane),
+  ]);
+  if (picture.kind === 'refused') return refuse({ code: picture.code, detail: picture.detail });
+  const counted = await count(command, lane, world);
+  if (counted.kind === 'refused') return counted;
+  const received = picture.kind === 'received' ? picture : undefined;
+  return { kind: 'prepared', feature, parameters, picture: received, lane, rank: counted.rank };
+}
+
+function checkWords(
+  { principal, said, metadata }: SubmitJob,
+  catalogue: Catalogue,
+): Refused | { readonly kind: 'checked'; readonly feature: Feature; readonly parameters: JsonObject } {
+  const feature = catalogue.named(said.feature);
+  if (feature === undefined) return refuse({ code: 'feature_unknown' });
+  if (!mayUseFeature(principal, feature.name)) return refuse({ code: 'feature_not_allowed' });
+  if (feature.needsConsent && said.consent !== 'confirmed') return refuse({ code: 'consent_required' });
+  if (JSON.stringify(metadata ?? {}).length > maxMetadataChars) return refuse({ code: 'metadata_too_large' });
+  const read = feature.readParameters(said.parameters);
+  if (read.kind === 'invalid') return refuse({ code: 'parameters_invalid', errors: read.errors });
+  return { kind: 'checked', feature, parameters: read.parameters };
+}
+
+/** Counted before anything is stored: an owner over its limits must cost us one small write, not a picture. */
+async function count(
+  command: SubmitJob,
+  lane: Lane,
+  { owners, index, limits, clock }: SubmitWorld,
+): Promise<Refused | { readonly kind: 'counted'; readonly rank: number }> {
+  const owner = ownerOfCommand(command);
+  const counted = await owners.count(owner, lane.lane, lane.virtualTime, limits, clock.now());
+  if (counted.kind === 'limited') return refuse({ code: 'submit_rate_limit', retryAfterMs: counted.retryAfterMs });
+  const limit = Math.min(limits.activeJobs, command.principal.maxJobs ?? limits.activeJobs);
+  if (await hasTooManyActiveJobs(owner, counted.submitsToday, limit, index)) {
+    return refuse({ code: 'active_jobs_limit', retryAfterMs: activeLimitRetryMs });
+  }
+  return { kind: 'counted', rank: counted.rank };
+}
+
+async function createJob(
+  id: string,
+  prepared: Prepared,
+  command: SubmitJob,
+  world: SubmitWorld,
+): Promise<SubmitOutcome> {
+  const now = world.clock.now();
+  const job = newJob(id, prepared, command, world.tokens.next(), now);
+  // Both name the submit token: whoever loses the put below has touched nothing of the winner's.
+  await Promise.all([
+    prepared.picture && world.files.put(inputKeyOf(job), prepared.picture.bytes, prepared.picture.facts.contentType),
+    world.jobs.putRequest(id, job.submitToken, requestOf(prepared, command, now)),
+  ]);
+  const created = await world.jobs.create(job);
+  if (created.kind === 'exists') {
+    await deleteLeftovers(job, world);
+    return answerFound(created.found, command, world);
+  }
+  await ring(job, world);
+  return { kind: 'accepted', job };
+}
+
+function newJob(
+  id: string,
+  { feature, picture, lane, rank }: Prepared,
+  command: SubmitJob,
+  submitToken: string,
+  now: number,
+): Job<'queued'> {
+  return {
+    id,
+    owner: ownerOfCommand(command),
+    feature: feature.name,
+    vendor: feature.vendor,
+    adapterVersion: feature.adapterVersion,
+    lane: feature.lane,
+    fingerprint: fingerprintOf(command.said, picture?.facts.sha256),
+    submitToken,
+    createdAt: now,
+    picture: picture?.facts,
+    maxQueueMs: feature.maxQueueMs,
+    maxRunMs: feature.maxRunMs,
+    state: 'queued',
+    version: 1,
+    attempt: 0,
+    generation: 1,
+    rank,
+    queuedAt: now,
+    laneClosedMs: closedMsUntil(lane, now),
+    // Until then the lane's own queue is what the reconciler looks at; the job itself only has to expire in time.
+    checkAt: now + feature.maxQueueMs,
+    ...untouched,
+  };
+}
+
+/** What only later transitions write. */
+const untouched = {
+  hold: undefined,
+  claimToken: undefined,
+  sendBy: undefined,
+  dispatchBy: undefined,
+  sends: 0,
+  tries: 0,
+  firstTriedAt: undefined,
+  maybeSent: false,
+  vendorJobId: undefined,
+  runUntil: undefined,
+  watchUntil: undefined,
+  startedAt: undefined,
+  progress: undefined,
+  cancelRequestedAt: undefined,
+  flag: undefined,
+  results: [],
+  failure: undefined,
+  finishedAt: undefined,
+  ttl: undefined,
+  announce: undefined,
+  followers: [],
+} as const;
+
+function requestOf({ parameters }: Prepared, { said, metadata, principal }: SubmitJob, now: number): JobRequest {
+  const by = principal.keyId === undefined ? principal.user : `${principal.user} (key ${principal.keyId})`;
+  return { parameters, metadata, consent: said.consent === 'confirmed' ? { by, at: now } : undefined };
+}
+
+/** The job is durable by now: a lane that can't be rung costs a minute, until the reconciler rings it. */
+async function ring({ lane, id }: Job, { doorbell, notices }: SubmitWorld): Promise<void> {
+  try {
+    await doorbell.ring(lane, id);
+  } catch (error) {
+    notices.notRung(lane, error);
+  }
+}
+
+/** Whatever stays behind here is swept later: no job names its token. */
+async function deleteLeftovers(job: Job, { files, jobs, notices }: SubmitWorld): Promise<void> {
+  const deletions = [jobs.deleteRequest(job.id, job.submitToken)];
+  if (job.picture !== undefined) deletions.push(files.delete(inputKeyOf(job)));
+  for (const deletion of await Promise.allSettled(deletions)) {
+    if (deletion.status === 'rejected') notices.leftoversNotDeleted(deletion.reason);
+  }
+}
+
+/** Another request with the same key may have won meanwhile: its job, not a refusal, is then the truth. */
+async function unlessFound(
+  id: string,
+  refusal: SubmitRefusal,
+  command: SubmitJob,
+  world: SubmitWorld,
+): Promise<SubmitOutcome> {
+  const found = await world.jobs.read(id);
+  return found === undefined ? refuse(refusal) : answerFound(found, command, world);
+}
+
+async function answerFound(found: Read, command: SubmitJob, world: SubmitWorld): Promise<SubmitOutcome> {
+  if (found.kind === 'erased') return { kind: 'erased' };
+  const { job } = found;
+  const sha256 = await comparableSha256(job.picture, command, world);
+  if (!isSameRequest(job.fingerprint, fingerprintOf(command.said, sha256))) return { kind: 'mismatch', jobId: job.id };
+  return { kind: 'replayed', job };
+}
+
+async function comparableSha256(
+  known: InputPicture | undefined,
+  command: SubmitJob,
+  world: SubmitWorld,
+): Promise<string | undefined> {
+  if (command.picture === undefined) return undefined;
+  const sent = await sentSha256(command.picture, ownerOfCommand(command), known, world);
+  // Bytes that nobody can compare any more don't make it another request.
+  return sent ?? known?.sha256;
+}
+
+function ownerOfCommand({ principal }: SubmitJob): string {
+  return ownerOf(principal.tenant, principal.user);
+}
+
+function refuse(refusal: SubmitRefusal): Refused {
+  return { kind: 'refused', refusal };
+}
