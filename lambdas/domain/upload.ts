@@ -5,10 +5,11 @@ export interface Upload {
   readonly owner: string;
   readonly contentType: string;
   readonly bytes: number;
-  /** Lower-case hex, of the bytes that the app said it will store: a retry that uploads again is found by it. */
-  readonly sha256: string;
-  /** Where in the file store. */
-  readonly key: string;
+  /**
+   * Lower-case hex, of the bytes that the app said it will store. A retry that uploads again is found by it; where the
+   * app didn't say it, it is read from the stored bytes.
+   */
+  readonly sha256: string | undefined;
   /** Epoch ms. */
   readonly createdAt: number;
   /** Epoch ms. A submit that names it later is refused. */
@@ -19,4 +20,9 @@ export interface UploadStore {
   put(upload: Upload): Promise<void>;
   /** Strongly consistent. An expired one may still be found: whether it may be used is the caller's to see. */
   read(id: string): Promise<Upload | undefined>;
+}
+
+/** Where its bytes are in the file store. */
+export function uploadKeyOf(upload: Pick<Upload, 'owner' | 'id'>): string {
+  return `uploads/${upload.owner}/${upload.id}`;
 }
