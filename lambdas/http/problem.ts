@@ -278,6 +278,11 @@ export const PROBLEMS = {
   },
 
   // Ourselves
+  try_again_same_key: {
+    status: 503,
+    title: 'It is not known whether the job was accepted',
+    docs: 'Send the same request again with the same idempotency key: if the job exists, that returns it; if not, it makes it.',
+  },
   internal: {
     status: 500,
     title: 'Something broke on our side',

@@ -76,14 +76,14 @@ export class S3FileStore implements FileStore {
 
   async get(key: string): Promise<ReadFile | undefined> {
     const answer = await this.#send({ method: 'GET', url: this.#urlOf(key) });
-    if (answer.status === 404) return undefined;
+    if (await this.#isMissing(key, answer)) return undefined;
     expectStatus(answer, [200], 'GET');
     return { ...headOf(key, answer), bytes: answer.body, size: answer.body.length };
   }
 
   async head(key: string): Promise<FileHead | undefined> {
     const answer = await this.#send({ method: 'HEAD', url: this.#urlOf(key) });
-    if (answer.status === 404) return undefined;
+    if (await this.#isMissing(key, answer)) return undefined;
     expectStatus(answer, [200], 'HEAD');
     return headOf(key, answer);
   }
@@ -98,7 +98,7 @@ export class S3FileStore implements FileStore {
         'x-amz-copy-source-if-match': etag,
       },
     });
-    if (answer.status === 404) return 'missing';
+    if (await this.#isMissing(from, answer)) return 'missing';
     if (answer.status === 412) return 'changed';
     expectStatus(answer, [200], 'copy');
     return 'copied';
@@ -166,6 +166,16 @@ export class S3FileStore implements FileStore {
     encodeKey(key);
     const target = { bucket: this.#bucket, bucketUrl: this.#bucketUrl(), key };
     return signUpload(target, limits, this.#clock.now(), this.#variables);
+  }
+
+  /**
+   * Whether this answer means that no such file is there. S3 says 404 only to those who may list the whole bucket; to our
+   * functions, which may list under their own prefixes, it says 403, as it would for a missing permission.
+   */
+  async #isMissing(key: string, answer: AwsAnswer): Promise<boolean> {
+    if (answer.status !== 403) return answer.status === 404;
+    for await (const file of this.list(key)) return file.key !== key;
+    return true;
   }
 
   /** Path-style where another endpoint is named, since its host name can't carry the bucket's. */

@@ -162,6 +162,20 @@ describe('what it sends', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it('tells a missing file from a missing permission, where S3 says 403 to both', async () => {
+    const denied = { status: 403, body: '<Error><Code>AccessDenied</Code></Error>' };
+    const listing = (entries: string) => ({ status: 200, body: `<ListBucketResult>${entries}</ListBucketResult>` });
+    const entry = (key: string) =>
+      `<Contents><Key>${key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>e</ETag><Size>1</Size></Contents>`;
+
+    expect(await script(denied, listing('')).store.head('uploads/a')).toBeUndefined();
+    expect(requests[1]?.url).toContain('prefix=uploads%2Fa');
+    expect(await script(denied, listing(entry('uploads/ab'))).store.get('uploads/a')).toBeUndefined();
+    expect(await script(denied, listing('')).store.copy('uploads/a', '"e"', 'inputs/a')).toBe('missing');
+    await expect(script(denied, listing(entry('uploads/a'))).store.get('uploads/a')).rejects.toThrow('AccessDenied');
+    await expect(script(denied, denied).store.get('uploads/a')).rejects.toThrow('AccessDenied');
+  });
+
   it('follows the pages of a list', async () => {
     const page = (key: string, more: string) =>
       `<ListBucketResult><Contents><Key>${key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>&quot;e&quot;</ETag><Size>1</Size></Contents>${more}</ListBucketResult>`;
