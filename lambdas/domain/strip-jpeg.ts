@@ -40,7 +40,11 @@ function kept(bytes: Uint8Array, segment: JpegSegment): readonly Uint8Array[] {
 }
 
 function withoutThumbnail(bytes: Uint8Array, segment: JpegSegment): readonly Uint8Array[] {
-  const payload = bytes.slice(segment.start + SEGMENT_HEADER_BYTES, segment.end).subarray(0, JFIF_BYTES);
+  // A copy: `slice` of a Buffer would be a view, and the picture that was handed in would change.
+  const payload = new Uint8Array(bytes.subarray(segment.start + SEGMENT_HEADER_BYTES, segment.end)).subarray(
+    0,
+    JFIF_BYTES,
+  );
   if (payload.length < JFIF_BYTES || !hasTextAt(payload, 0, 'JFIF\0')) return [];
   payload.fill(0, 12, 14); // the thumbnail's width and height
   return [segmentOf(0xe0, payload)];

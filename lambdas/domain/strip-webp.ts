@@ -33,7 +33,7 @@ export function stripWebp(bytes: Uint8Array, structure: WebpStructure): Uint8Arr
 }
 
 function extendedHeader(bytes: Uint8Array, chunk: WebpChunk, hasProfile: boolean, hasExif: boolean): Uint8Array {
-  const data = webpChunkData(bytes, chunk).slice();
+  const data = new Uint8Array(webpChunkData(bytes, chunk)); // a copy: `slice` of a Buffer would be a view
   const kept = (data[0] ?? 0) & (VP8X_ALPHA | VP8X_ANIMATION);
   data[0] = kept | (hasProfile ? VP8X_ICC : 0) | (hasExif ? VP8X_EXIF : 0);
   return chunkOf('VP8X', data);
