@@ -1,5 +1,6 @@
 import { hasTextAt, viewOf } from './byte-text.ts';
 import { readOrientation, type Orientation } from './exif-orientation.ts';
+import { refuseTables } from './picture-jpeg-tables.ts';
 import { brokenPicture, refuseDimensions, refusePicture, type PictureRefusal } from './picture-refusal.ts';
 
 const EOI = 0xd9;
@@ -80,6 +81,8 @@ function takeSegment(walk: Walk, bytes: Uint8Array, start: number, maxPixels: nu
   const payload = bytes.subarray(start + 4, end);
   if (isFrame(marker)) return takeFrame(walk, marker, payload, maxPixels) ?? end;
   if (marker === SOS) return takeScan(walk, bytes, payload, end);
+  const refusal = refuseTables(marker, payload);
+  if (refusal !== undefined) return refusal;
   if (marker === APP1 && walk.scans === 0 && hasTextAt(payload, 0, 'Exif\0\0')) {
     // The first block counts, as in browsers; later ones are dropped with everything else.
     walk.orientation ??= readOrientation(payload);

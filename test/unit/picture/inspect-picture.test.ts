@@ -143,8 +143,16 @@ describe('a broken JPEG', () => {
   const scan = Buffer.concat([jpegSegment(0xda, Buffer.from([1, 1, 0, 0, 63, 0])), Buffer.from([1, 2, 3])]);
   const jpeg = (...pieces: readonly Buffer[]): Buffer => Buffer.concat([Buffer.from([0xff, 0xd8]), ...pieces]);
 
+  const huffman = (counts: readonly number[], head = 0): Buffer => {
+    const values = counts.reduce((total, count) => total + count, 0);
+    const lengths = Buffer.alloc(16);
+    lengths.set(counts);
+    return jpegSegment(0xc4, Buffer.concat([Buffer.from([head]), lengths, Buffer.alloc(values)]));
+  };
+
   it('is told from a whole one', () => {
     expect(codeOf(jpeg(grey, scan, END))).toBe('picture');
+    expect(codeOf(jpeg(huffman([1, 2]), huffman([0, 1, 5], 0x11), grey, scan, END))).toBe('picture');
   });
 
   it.each([
@@ -166,6 +174,12 @@ describe('a broken JPEG', () => {
     ['a picture within its scan', jpeg(grey, scan, jpeg(grey, scan, END)), 'image_broken'],
     ['a length of 1', jpeg(Buffer.from([0xff, 0xe1, 0, 1]), grey, scan, END), 'image_broken'],
     ['too many scans', jpeg(grey, ...Array.from({ length: 201 }, () => scan), END), 'image_broken'],
+    ['a Huffman table of too many codes', jpeg(huffman([3]), grey, scan, END), 'image_broken'],
+    ['a Huffman table cut short', jpeg(huffman([1, 2]).subarray(0, -1), grey, scan, END), 'image_broken'],
+    ['a third class of Huffman tables', jpeg(huffman([1], 0x20), grey, scan, END), 'image_broken'],
+    ['no quantization values', jpeg(jpegSegment(0xdb, '\0 too short'), grey, scan, END), 'image_broken'],
+    ['a ninth quantization table', jpeg(jpegSegment(0xdb, Buffer.alloc(65, 8)), grey, scan, END), 'image_broken'],
+    ['an endless restart interval', jpeg(jpegSegment(0xdd, '\0\0\0'), grey, scan, END), 'image_broken'],
     ['12 bits', jpeg(frame(12, 0, 8, 0, 8, 1, 1, 0x11, 0), scan, END), 'image_unsupported'],
     [
       'a lossless frame',
