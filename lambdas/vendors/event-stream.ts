@@ -1,5 +1,5 @@
 /** Longest line of a stream, and longest event, in characters: a vendor that never ends a line must not fill memory. */
-const maxEventLength = 1_000_000;
+const maxEventLength = 262_144;
 
 /**
  * The `data` of each event of a server-sent event stream (WHATWG HTML §9.2), comments and other fields left out.
