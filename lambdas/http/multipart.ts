@@ -83,6 +83,12 @@ export async function parseMultipart(
 function readParts(body: Buffer, boundary: string): Promise<readonly Part[] | undefined> {
   return new Promise((resolve) => {
     const parts: Part[] = [];
+    // All bytes are here and the parser waits for nothing else: it is done before the event loop turns, or never.
+    const stalled = setImmediate(() => resolve(undefined));
+    const settle = (outcome: readonly Part[] | undefined): void => {
+      clearImmediate(stalled);
+      resolve(outcome);
+    };
     const parser = new Busboy({
       headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
       limits: { headerPairs: MAX_HEADER_LINES, headerSize: MAX_HEADER_BYTES },
@@ -93,13 +99,11 @@ function readParts(body: Buffer, boundary: string): Promise<readonly Part[] | un
       const part: Part = { name, filename, encoding, contentType, pieces: [] };
       parts.push(part);
       stream.on('data', (piece: Buffer) => part.pieces.push(piece));
-      stream.on('error', () => resolve(undefined));
+      stream.on('error', () => settle(undefined));
     });
-    parser.on('finish', () => resolve(parts));
-    parser.on('error', () => resolve(undefined));
+    parser.on('finish', () => settle(parts));
+    parser.on('error', () => settle(undefined));
     parser.end(body);
-    // All bytes are here and the parser waits for nothing else: it is done before the event loop turns, or never.
-    setImmediate(() => resolve(undefined));
   });
 }
 
