@@ -1,0 +1,153 @@
+import {
+  BatchGetItemCommand,
+  QueryCommand,
+  type AttributeValue,
+  type DynamoDBClient,
+  type QueryCommandOutput,
+} from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod';
+import { states as everyState, type State } from '../domain/job.ts';
+import type { Due, JobIndex, Page } from '../domain/ports.ts';
+import { plain } from './conditional-write.ts';
+import { cursorOf, startOf } from './cursor.ts';
+import { jobKey, keyItem } from './item.ts';
+import { storedOwner } from './job-attributes.ts';
+
+/** BatchGetItem takes at most 100 keys. */
+const longestPage = 100;
+/** How often a batch that DynamoDB cut short is asked again for the rest. */
+const batchTries = 5;
+
+const dueItem = z.object({ pk: z.string(), checkAt: z.number() });
+const idItem = z.object({ pk: z.string() });
+const stateItem = z.object({ pk: z.string(), state: z.enum(everyState).optional() });
+
+interface IndexQuery {
+  readonly index: 'queued' | 'active' | 'attention' | 'owner';
+  readonly key: string;
+  readonly equals: string;
+  readonly until?: { readonly attribute: string; readonly value: number };
+  readonly newestFirst?: boolean;
+  readonly limit?: number;
+  readonly from?: Record<string, AttributeValue> | undefined;
+  readonly count?: boolean;
+}
+
+/** The sparse indexes of the one table: eventually consistent, keys only. */
+export class DynamoJobIndex implements JobIndex {
+  readonly #client: DynamoDBClient;
+  readonly #table: string;
+
+  constructor(client: DynamoDBClient, tableName: string) {
+    this.#client = client;
+    this.#table = tableName;
+  }
+
+  async queued(lane: string, limit: number): Promise<readonly string[]> {
+    const page = await this.#query({ index: 'queued', key: 'queuedLane', equals: lane, limit });
+    return idsOf(page);
+  }
+
+  async countQueued(lane: string): Promise<number> {
+    let counted = 0;
+    let from: Record<string, AttributeValue> | undefined;
+    do {
+      const page = await this.#query({ index: 'queued', key: 'queuedLane', equals: lane, count: true, from });
+      counted += page.Count ?? 0;
+      from = page.LastEvaluatedKey;
+    } while (from !== undefined);
+    return counted;
+  }
+
+  async due(shard: number, until: number, cursor: string | undefined, limit: number): Promise<Page<Due>> {
+    const page = await this.#query({
+      index: 'active',
+      key: 'activeShard',
+      equals: `${shard}`,
+      until: { attribute: 'checkAt', value: until },
+      limit,
+      from: startOf(cursor),
+    });
+    const items = (page.Items ?? []).map((item) => {
+      const { pk, checkAt } = dueItem.parse(plain(item));
+      return { id: pk, checkAt };
+    });
+    return { items, next: cursorOf(page.LastEvaluatedKey) };
+  }
+
+  async flagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<string>> {
+    const from = startOf(cursor);
+    const page = await this.#query({ index: 'attention', key: 'attention', equals: lane, limit, from });
+    return { items: idsOf(page), next: cursorOf(page.LastEvaluatedKey) };
+  }
+
+  async ofOwner(
+    owner: string,
+    states: readonly State[] | undefined,
+    cursor: string | undefined,
+    limit: number,
+  ): Promise<Page<string>> {
+    const page = await this.#query({
+      index: 'owner',
+      key: 'owner',
+      equals: storedOwner(owner),
+      newestFirst: true,
+      limit: Math.min(limit, longestPage),
+      from: startOf(cursor),
+    });
+    const ids = idsOf(page);
+    const items = states === undefined ? ids : await this.#inStates(ids, states);
+    return { items, next: cursorOf(page.LastEvaluatedKey) };
+  }
+
+  /** The index knows no states: they change with each tick of a job, and it would be rewritten with each. */
+  async #inStates(ids: readonly string[], states: readonly State[]): Promise<readonly string[]> {
+    const wanted = new Set<string>();
+    let keys = ids.map((id) => keyItem(jobKey(id)));
+    for (let tries = 0; keys.length > 0; tries += 1) {
+      if (tries === batchTries) throw new Error(`DynamoDB left ${keys.length} jobs of a page unread.`);
+      const { Responses, UnprocessedKeys } = await this.#client.send(
+        new BatchGetItemCommand({
+          RequestItems: {
+            [this.#table]: {
+              Keys: keys,
+              ProjectionExpression: 'pk, #state',
+              ExpressionAttributeNames: { '#state': 'state' },
+            },
+          },
+        }),
+      );
+      for (const item of Responses?.[this.#table] ?? []) {
+        const { pk, state } = stateItem.parse(plain(item));
+        if (state !== undefined && states.includes(state)) wanted.add(pk);
+      }
+      keys = UnprocessedKeys?.[this.#table]?.Keys ?? [];
+    }
+    return ids.filter((id) => wanted.has(id));
+  }
+
+  async #query(query: IndexQuery): Promise<QueryCommandOutput> {
+    const { index, key, equals, until, newestFirst = false, limit, from, count = false } = query;
+    return this.#client.send(
+      new QueryCommand({
+        TableName: this.#table,
+        IndexName: index,
+        KeyConditionExpression: until === undefined ? '#key = :key' : '#key = :key AND #until <= :until',
+        ExpressionAttributeNames: { '#key': key, ...(until === undefined ? {} : { '#until': until.attribute }) },
+        ExpressionAttributeValues: marshall({
+          ':key': equals,
+          ...(until === undefined ? {} : { ':until': until.value }),
+        }),
+        ScanIndexForward: !newestFirst,
+        ...(limit === undefined ? {} : { Limit: limit }),
+        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+        ...(count ? { Select: 'COUNT' as const } : {}),
+      }),
+    );
+  }
+}
+
+function idsOf(page: QueryCommandOutput): readonly string[] {
+  return (page.Items ?? []).map((item) => idItem.parse(plain(item)).pk);
+}
