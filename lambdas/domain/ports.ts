@@ -57,6 +57,11 @@ export interface JobStore {
 
   /** Says which job a vendor's job belongs to; the first one to say so keeps it. */
   linkVendorJob(vendor: string, vendorJobId: string, jobId: string, generation: number): Promise<Linked>;
+  /** Whose it is, strongly consistent. */
+  vendorJobOwner(
+    vendor: string,
+    vendorJobId: string,
+  ): Promise<{ readonly jobId: string; readonly generation: number } | undefined>;
 
   /** Adds a connection and returns the snapshot to send it, in one update; never raises the version. */
   follow(id: string, owner: string, connectionId: string): Promise<Followed>;

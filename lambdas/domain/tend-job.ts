@@ -1,0 +1,218 @@
+import { applyWord, type Applied } from './apply-word.ts';
+import { accept } from './accept-job.ts';
+import { announce } from './announce-job.ts';
+import { freeHold } from './free-hold.ts';
+import type { Job } from './job.ts';
+import { closedMsUntil, type Lane } from './lane.ts';
+import { move } from './lifecycle.ts';
+import { lookUp } from './look-up.ts';
+import { cantBeRunningFrom } from './money-rule.ts';
+import { recordEvidence } from './record-evidence.ts';
+import { settleLostSend } from './send-job.ts';
+import { expire, flagLost } from './settle-job.ts';
+import { askTimeoutMs, nextTick } from './timing.ts';
+import type { Vendor, VendorWord } from './vendor.ts';
+import type { VendorPace } from './vendor-pace.ts';
+import type { Shift } from './watch-job.ts';
+import type { World } from './world.ts';
+
+/** What a tick works with besides the world. */
+export interface Tick {
+  readonly shift: Shift;
+  readonly pace: VendorPace;
+  /** As read at the tick's start; undefined: a lane that this deployment no longer has. */
+  readonly laneOf: (lane: string) => Lane | undefined;
+}
+
+/** Copying a result may take longer than a question. */
+const copyTimeoutMs = 25_000;
+
+/** One look at one job that is due. A tick goes on with the job that it moved, so that one interval is one tick. */
+export async function tendJob(world: World, tick: Tick, due: Job): Promise<void> {
+  await announce(world, due);
+  const job: Job = { ...due, announce: undefined };
+  switch (job.state) {
+    case 'queued':
+      return await tendQueued(world, tick, job);
+    case 'dispatching':
+      return await tendDispatching(world, tick, job);
+    case 'running':
+      return await tendRunning(world, tick, job);
+    case 'needs_attention':
+      return await tendFlagged(world, tick, job);
+    case 'failed':
+      return await tendFailed(world, tick, job);
+    case 'succeeded':
+    case 'canceled':
+      return undefined;
+    default:
+      return job satisfies never;
+  }
+}
+
+/** Moves the next look on, iff nobody moved the job meanwhile: whoever did set its own. */
+async function lookAgain(world: World, job: Job, checkAt: number): Promise<void> {
+  await world.jobs.move(move('look', job, { checkAt }));
+}
+
+async function tendQueued(world: World, tick: Tick, job: Job<'queued'>): Promise<void> {
+  const now = world.clock.now();
+  const lane = tick.laneOf(job.lane);
+  const closedMs = lane === undefined ? 0 : Math.max(0, closedMsUntil(lane, now) - job.laneClosedMs);
+  const leftMs = job.maxQueueMs - (now - job.queuedAt - closedMs);
+  if (leftMs <= 0) await expire(world, job);
+  else await lookAgain(world, job, now + leftMs);
+}
+
+async function tendDispatching(world: World, tick: Tick, job: Job<'dispatching'>): Promise<void> {
+  const now = world.clock.now();
+  await checkHold(world, tick, job);
+  if (now <= job.dispatchBy) return await lookAgain(world, job, nextTick(job.dispatchBy));
+  const vendor = world.vendors.named(job.vendor);
+  if (vendor === undefined) return await withoutVendor(world, job);
+  await tick.pace.run(job.vendor, async () => await settleLostSend(world, vendor, job, tick.shift, 'reconciler'));
+  const parked = await reread(world, job);
+  if (parked?.state === 'needs_attention') return await freeIfOver(world, vendor, parked);
+  if (parked !== undefined && parked.version === job.version) await lookAgain(world, job, nextTick(now));
+}
+
+async function tendRunning(world: World, tick: Tick, job: Job<'running'>): Promise<void> {
+  const now = world.clock.now();
+  await checkHold(world, tick, job);
+  if ((job.watchUntil ?? 0) > now) return await lookAgain(world, job, job.watchUntil ?? now);
+  const vendor = world.vendors.named(job.vendor);
+  if (vendor === undefined) return await withoutVendor(world, job);
+  const applied = await ask(world, tick, vendor, job, job.vendorJobId);
+  if (applied === undefined) return undefined;
+  switch (applied.kind) {
+    case 'settled':
+    case 'moved_on':
+      return undefined;
+    case 'flagged':
+      return await freeIfOver(world, vendor, applied.job);
+    case 'pending':
+    case 'unreachable':
+      return await stillRunning(world, vendor, job, applied);
+    default:
+      return applied satisfies never;
+  }
+}
+
+/** Its watch is over, the vendor works on it or doesn't answer: a worker takes it up, until its deadline. */
+async function stillRunning(
+  world: World,
+  vendor: Vendor,
+  job: Job<'running'>,
+  applied: Applied & { kind: 'pending' | 'unreachable' },
+): Promise<void> {
+  const now = world.clock.now();
+  if (now >= job.runUntil) {
+    const said = applied.kind === 'unreachable' ? applied.message : 'still working';
+    await recordEvidence(world, job, 'overdue', { vendorJobId: job.vendorJobId, runUntil: job.runUntil, said });
+    const flagged = await flagLost(world, job, 'overdue');
+    if (flagged !== undefined) await freeIfOver(world, vendor, flagged);
+    return;
+  }
+  await lookAgain(world, job, nextTick(now));
+  await world.doorbell.ring(job.lane, job.id);
+}
+
+async function tendFlagged(world: World, tick: Tick, job: Job<'needs_attention'>): Promise<void> {
+  const vendor = world.vendors.named(job.vendor);
+  if (vendor === undefined) return await withoutVendor(world, job);
+  if (job.vendorJobId === undefined) await find(world, tick, vendor, job);
+  else await askFlagged(world, tick, vendor, job, job.vendorJobId);
+  const now = await reread(world, job);
+  if (now?.state !== 'needs_attention') return;
+  await freeIfOver(world, vendor, now);
+}
+
+async function find(world: World, tick: Tick, vendor: Vendor, job: Job<'needs_attention'>): Promise<void> {
+  if (vendor.find === undefined) return;
+  await tick.pace.run(job.vendor, async () => await lookUp(world, vendor, job, askSignal(tick, askTimeoutMs)));
+}
+
+async function askFlagged(
+  world: World,
+  tick: Tick,
+  vendor: Vendor,
+  job: Job<'needs_attention'>,
+  vendorJobId: string,
+): Promise<void> {
+  const applied = await ask(world, tick, vendor, job, vendorJobId);
+  if (applied?.kind !== 'pending' || !applied.said) return;
+  if (job.hold === undefined) {
+    world.notices.note({ kind: 'running_without_hold', job });
+    return;
+  }
+  // Overdue, it would only be parked again; a conflict is a person's to decide.
+  const isPersons = job.flag.code === 'vendor_job_conflict' || job.flag.code === 'result_lost';
+  if (isPersons || world.clock.now() >= (job.runUntil ?? Number.POSITIVE_INFINITY)) return;
+  const accepted = await accept(world, job, vendorJobId, world.clock.now());
+  if (accepted.kind === 'running') await world.doorbell.ring(job.lane, job.id);
+}
+
+/** Failed by a person, its hold kept: freed on the vendor's terminal word, or once it can't be running. */
+async function tendFailed(world: World, tick: Tick, job: Job<'failed'>): Promise<void> {
+  if (job.hold === undefined) return;
+  const vendor = world.vendors.named(job.vendor);
+  if (vendor === undefined) return await withoutVendor(world, job);
+  const id = job.vendorJobId;
+  const word =
+    id === undefined ? undefined : await tick.pace.run(job.vendor, () => vendor.ask(id, askSignal(tick, askTimeoutMs)));
+  const ended = word?.kind === 'succeeded' || word?.kind === 'failed' || word?.kind === 'canceled';
+  if (ended) await unbindAndFree(world, job);
+  else await freeIfOver(world, vendor, job);
+}
+
+async function ask(
+  world: World,
+  tick: Tick,
+  vendor: Vendor,
+  job: Job<'running' | 'needs_attention'>,
+  vendorJobId: string,
+): Promise<(Applied & { said?: boolean }) | undefined> {
+  const applied = await tick.pace.run(job.vendor, async () => {
+    if (job.cancelRequestedAt !== undefined) await vendor.cancel(vendorJobId, askSignal(tick, askTimeoutMs));
+    const word: VendorWord = await vendor.ask(vendorJobId, askSignal(tick, askTimeoutMs));
+    const result = await applyWord(world, job, vendor, word, askSignal(tick, copyTimeoutMs));
+    return { ...result, said: word.kind === 'pending' };
+  });
+  return applied;
+}
+
+function askSignal(tick: Tick, timeoutMs: number): AbortSignal {
+  return AbortSignal.any([tick.shift.signal, AbortSignal.timeout(timeoutMs)]);
+}
+
+/** The hold goes once the job can't be running at the vendor: unbound in the job first, then freed in the lane. */
+async function freeIfOver(world: World, vendor: Vendor, job: Job<'needs_attention' | 'failed'>): Promise<void> {
+  const now = world.clock.now();
+  const from = cantBeRunningFrom(job, vendor.traits);
+  if (job.hold !== undefined && from !== undefined && now >= from) return await unbindAndFree(world, job);
+  await lookAgain(world, job, nextTick(now));
+}
+
+export async function unbindAndFree(world: World, job: Job<'needs_attention' | 'failed'>): Promise<void> {
+  const moved = await world.jobs.move(move('unbind', job, { checkAt: nextTick(world.clock.now()) }));
+  if (moved.kind === 'moved') await freeHold(world, job.lane, moved.unbound);
+}
+
+async function withoutVendor(world: World, job: Job): Promise<void> {
+  world.notices.note({ kind: 'vendor_not_configured', job });
+  await lookAgain(world, job, nextTick(world.clock.now()));
+}
+
+async function reread(world: World, job: Job): Promise<Job | undefined> {
+  const read = await world.jobs.read(job.id);
+  return read?.kind === 'job' ? read.job : undefined;
+}
+
+/** In flight without its unit is never legal; the lane is read again, then the job, before anybody is woken. */
+async function checkHold(world: World, tick: Tick, job: Job<'dispatching' | 'running'>): Promise<void> {
+  if (tick.laneOf(job.lane)?.held[job.hold.token] !== undefined) return;
+  const lane = await world.lanes.read(job.lane);
+  if (lane.held[job.hold.token] !== undefined) return;
+  const again = await reread(world, job);
+  if (again !== undefined && again.version === job.version) world.notices.note({ kind: 'hold_missing', job });
+}

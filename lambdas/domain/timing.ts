@@ -1,0 +1,30 @@
+/** The protocol's own times. Those of a vendor are in its traits, those of a feature on its jobs. */
+
+/** From a claim to the last moment at which its request may start. */
+export const sendLeadMs = 10_000;
+
+/** How far two Lambdas' clocks may differ. */
+export const clockSkewMs = 5_000;
+
+/** A watch that was not extended for so long has no worker any more. */
+export const watchLeaseMs = 45_000;
+
+/** A worker with a watch extends it at least so often, ticks or not. */
+export const watchExtendMs = 15_000;
+
+/** A worker that has less than this left hands its watch over. */
+export const handOverMs = 20_000;
+
+/** One question to a vendor. */
+export const askTimeoutMs = 10_000;
+
+/** How long a ring waits when a lane may not be used yet; SQS delays at most 15 minutes. */
+export const longestRingDelayMs = 900_000;
+
+/** The schedule's interval: the promise of "the truth within one interval" is counted in it. */
+export const tickMs = 60_000;
+
+/** Looks are aligned to ticks, so that a job that was looked at is due at the very next one. */
+export function nextTick(now: number): number {
+  return (Math.floor(now / tickMs) + 1) * tickMs;
+}

@@ -1,0 +1,65 @@
+import type { Clock, Waiting } from './ports.ts';
+
+export interface VendorBudget {
+  /** Questions under way at once. */
+  readonly concurrency: number;
+  readonly perSecond: number;
+}
+
+interface Line {
+  running: number;
+  nextAt: number;
+  readonly waiting: (() => void)[];
+}
+
+/**
+ * One line per vendor: a vendor that never answers fills its own line and no other. Questions that would start after
+ * the end are not asked; their jobs stay due.
+ */
+export class VendorPace {
+  readonly #lines = new Map<string, Line>();
+  readonly #clock: Clock;
+  readonly #waiting: Waiting;
+  readonly #budget: VendorBudget;
+  readonly #until: number;
+  readonly #signal: AbortSignal;
+
+  constructor(clock: Clock, waiting: Waiting, budget: VendorBudget, until: number, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#waiting = waiting;
+    this.#budget = budget;
+    this.#until = until;
+    this.#signal = signal;
+  }
+
+  /** Runs `ask` in the vendor's line. Undefined: there was no time left for it. */
+  async run<T>(vendor: string, ask: () => Promise<T>): Promise<T | undefined> {
+    const line = this.#lineOf(vendor);
+    if (line.running >= this.#budget.concurrency) await new Promise<void>((resolve) => line.waiting.push(resolve));
+    line.running += 1;
+    try {
+      if (!(await this.#turn(line))) return undefined;
+      return await ask();
+    } finally {
+      line.running -= 1;
+      line.waiting.shift()?.();
+    }
+  }
+
+  async #turn(line: Line): Promise<boolean> {
+    const now = this.#clock.now();
+    const at = Math.max(now, line.nextAt);
+    if (at >= this.#until || this.#signal.aborted) return false;
+    line.nextAt = at + 1000 / this.#budget.perSecond;
+    if (at > now) await this.#waiting.wait(at - now, this.#signal);
+    return !this.#signal.aborted && this.#clock.now() < this.#until;
+  }
+
+  #lineOf(vendor: string): Line {
+    const known = this.#lines.get(vendor);
+    if (known !== undefined) return known;
+    const line: Line = { running: 0, nextAt: 0, waiting: [] };
+    this.#lines.set(vendor, line);
+    return line;
+  }
+}
