@@ -33,6 +33,7 @@ type StreamFault = Exclude<FaultAt<'events'>, { fault: 'silent' | 'status' }>;
 function stream(studio: StudioParts, exchange: Exchange, job: StudioJob, fault: StreamFault | undefined): void {
   const { response } = exchange;
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  response.flushHeaders();
   const send = sender(studio, exchange, fault);
   const keepAlive = setInterval(() => response.write(': still here\n\n'), keepAliveMs);
   const stopListening = studio.feed.listen(job.id, send);

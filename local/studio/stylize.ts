@@ -45,10 +45,10 @@ async function sketch(upright: Buffer): Promise<Buffer> {
   return sharp(dodged).linear(1.6, -153).jpeg({ quality: 90 }).toBuffer();
 }
 
-/** Flat areas of few, strong colours. */
+/** Flat areas of sixteen strong colours. */
 async function poster(upright: Buffer): Promise<Buffer> {
   const flat = await sharp(upright).median(3).modulate({ saturation: 1.5 }).png().toBuffer();
-  return sharp(flat).png({ palette: true, colours: 12, dither: 0 }).toBuffer();
+  return sharp(flat).png({ palette: true, colours: 16, dither: 0 }).toBuffer();
 }
 
 /** Two inks: the darkest grey becomes `shadow`, the lightest `highlight`, linearly between. */
@@ -57,7 +57,7 @@ async function duotone(upright: Buffer, shadow: string, highlight: string): Prom
   const light = channels(highlight);
   const grey = await sharp(upright).modulate({ saturation: 0 }).normalise().png().toBuffer();
   const spread = light.map((value, index) => (value - (dark[index] ?? 0)) / 255);
-  return sharp(grey).linear(spread, dark).jpeg({ quality: 90 }).toBuffer();
+  return sharp(grey).linear(spread, dark).jpeg({ quality: 92, chromaSubsampling: '4:4:4' }).toBuffer();
 }
 
 function channels(colour: string): number[] {
