@@ -1,6 +1,6 @@
 import { request as startRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { describe, openConnection } from './connection.ts';
+import { describe, openConnection, type LookupHost } from './connection.ts';
 import { admit, type VendorNetwork } from './network.ts';
 
 /**
@@ -23,6 +23,8 @@ export interface Call {
 export interface CallContext {
   readonly network: VendorNetwork;
   readonly clock: { now(): number };
+  /** How names become addresses; the system's way where absent. */
+  readonly lookupHost?: LookupHost;
 }
 
 export type NotSentCause =
@@ -107,10 +109,11 @@ interface Exchange {
  * gives up after 300 s without headers whatever the caller says. Here the connection is opened first, by itself: until
  * it stands nothing can have been sent, and from `startRequest` on everything counts as sent.
  */
-async function begin(call: Call, { network, clock }: CallContext, limit: Limit): Promise<Exchange | NotSent | Unknown> {
+async function begin(call: Call, context: CallContext, limit: Limit): Promise<Exchange | NotSent | Unknown> {
+  const { network, clock, lookupHost } = context;
   const admission = admit(call.url, network);
   if (admission.kind === 'refused') return notSent('forbidden_url', admission.detail);
-  const connection = await openConnection(call.url, admission.reach, limit.signal);
+  const connection = await openConnection(call.url, admission.reach, limit.signal, lookupHost);
   if (connection.kind === 'failed') {
     const cause = connection.cause === 'interrupted' ? limit.cause() : connection.cause;
     return notSent(cause, connection.detail);
@@ -190,7 +193,6 @@ async function readWhole(exchange: Exchange, maxBytes: number, limit: Limit): Pr
     limit.signal.removeEventListener('abort', hangUp);
     socket.destroy();
   }
-  if (!response.complete) return unknown('truncated', `ended after ${bytes} bytes`, sent.body);
   return { kind: 'answered', ...head(response), body: Buffer.concat(chunks) };
 }
 

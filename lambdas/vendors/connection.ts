@@ -1,4 +1,5 @@
-import { lookup, type LookupAddress } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { addressKind } from './address.ts';
@@ -17,14 +18,24 @@ export type Connection =
  * The name is resolved once, every address is checked, and the connection is pinned to the checked ones: a name that
  * answers differently the second time (DNS rebinding) is never asked a second time.
  */
-export async function openConnection(url: URL, reach: Reach, signal: AbortSignal): Promise<Connection> {
+export async function openConnection(
+  url: URL,
+  reach: Reach,
+  signal: AbortSignal,
+  lookupHost: LookupHost = lookupSystem,
+): Promise<Connection> {
   const host = hostOf(url);
-  const resolved = await resolve(host, signal);
+  const resolved = await resolve(host, signal, lookupHost);
   if (resolved.kind === 'failed') return resolved;
   const forbidden = resolved.addresses.find(({ address }) => !isWithin(address, reach));
   if (forbidden) return failed('forbidden_address', `${host} resolves to ${forbidden.address}`);
   return shakeHands(url, host, resolved.addresses, signal);
 }
+
+/** Every address of a host. Rejects where there is none. */
+export type LookupHost = (host: string) => Promise<LookupAddress[]>;
+
+const lookupSystem: LookupHost = (host) => lookup(host, { all: true });
 
 function isWithin(address: string, reach: Reach): boolean {
   const kind = addressKind(address);
@@ -35,17 +46,17 @@ type Resolved =
   | { readonly kind: 'resolved'; readonly addresses: LookupAddress[] }
   | Extract<Connection, { kind: 'failed' }>;
 
-function resolve(host: string, signal: AbortSignal): Promise<Resolved> {
+function resolve(host: string, signal: AbortSignal, lookupHost: LookupHost): Promise<Resolved> {
   return new Promise((settle) => {
     const interrupted = (): void => settle(failed('interrupted', 'while resolving the name'));
     if (signal.aborted) return interrupted();
     signal.addEventListener('abort', interrupted, { once: true });
-    lookup(host, { all: true }, (error, addresses) => {
-      signal.removeEventListener('abort', interrupted);
-      if (error) settle(failed('dns', describe(error)));
-      else if (addresses.length === 0) settle(failed('dns', `${host} has no address`));
-      else settle({ kind: 'resolved', addresses });
-    });
+    lookupHost(host)
+      .then(
+        (addresses) => settle({ kind: 'resolved', addresses }),
+        (error: unknown) => settle(failed('dns', describe(error))),
+      )
+      .finally(() => signal.removeEventListener('abort', interrupted));
   });
 }
 

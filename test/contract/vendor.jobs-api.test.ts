@@ -127,6 +127,12 @@ describe('jobs-api: what it sends', () => {
     expect(Buffer.from(job?.image?.bytes ?? []).equals(png)).toBe(true);
   });
 
+  it('is the same however the store gives the parameters back: a retake must not look like another request', async () => {
+    const under = await start();
+    await accepted(under, { parameters: { b: 1, a: { d: null, c: [{ f: 'x', e: true }] } } });
+    expect(under.server.accepted[0]?.form['params']).toBe('{"a":{"c":[{"e":true,"f":"x"}],"d":null},"b":1}');
+  });
+
   it('names no callback where the vendor has no webhooks', async () => {
     const under = await start({ webhooks: false });
     await accepted(under, { callbackUrl: 'https://gateway.example/hook' });

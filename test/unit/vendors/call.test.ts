@@ -1,5 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callOnce, openOnce, type Call, type CallContext } from '../../../lambdas/vendors/call.ts';
+import { fetchPicture } from '../../../lambdas/vendors/fetch-result.ts';
+import { makeLoopbackCertificate, type LoopbackCertificate } from '../../fakes/loopback-certificate.ts';
 import { closedPort, startTcpVendor, type TcpScript, type TcpVendor } from '../../fakes/tcp-vendor.ts';
 
 const running: TcpVendor[] = [];
@@ -31,6 +36,8 @@ function at(port: number, now = 0): CallContext {
     clock: { now: () => now },
   };
 }
+
+const soon = (): AbortSignal => AbortSignal.timeout(20_000);
 
 const ok = (body: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
@@ -211,6 +218,100 @@ describe('where a request may go', () => {
       const outcome = await callOnce(post(1, { url }), { network, clock: { now: () => 0 } });
       expect(outcome).toMatchObject({ kind: 'not-sent', cause: 'forbidden_address' });
     }
+  });
+});
+
+describe('names', () => {
+  const named = new URL('http://vendor.invalid');
+  const network = { baseUrl: named, resultHosts: [], privateNetwork: true };
+
+  it('are resolved once, and the connection goes to what was checked', async () => {
+    const vendor = await vendorThat({ onRequest: (socket) => socket.write(ok('here')) });
+    const url = new URL(`http://vendor.invalid:${vendor.port}/`);
+    let lookups = 0;
+    const lookupHost = (): Promise<{ address: string; family: number }[]> => {
+      lookups += 1;
+      return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+    };
+    const context = { network: { ...network, baseUrl: url }, clock: { now: () => 0 }, lookupHost };
+    expect(await callOnce(post(vendor.port, { url }), context)).toMatchObject({ kind: 'answered', status: 200 });
+    expect(lookups).toBe(1);
+    expect(vendor.requests[0]).toContain(`host: vendor.invalid:${vendor.port}`);
+  });
+
+  it('with one forbidden address among good ones are not asked at all', async () => {
+    const vendor = await vendorThat({});
+    const url = new URL(`http://vendor.invalid:${vendor.port}/`);
+    const addresses = ['127.0.0.1', '169.254.169.254'].map((address) => ({ address, family: 4 }));
+    const context = {
+      network: { ...network, baseUrl: url },
+      clock: { now: () => 0 },
+      lookupHost: () => Promise.resolve(addresses),
+    };
+    const outcome = await callOnce(post(vendor.port, { url }), context);
+    expect(outcome).toMatchObject({ kind: 'not-sent', cause: 'forbidden_address' });
+    expect(vendor.connections).toBe(0);
+  });
+
+  it('that take too long to resolve are not sent', async () => {
+    const context = {
+      network,
+      clock: { now: () => 0 },
+      lookupHost: () => new Promise<never>(() => undefined),
+    };
+    const outcome = await callOnce(post(1, { url: named, timeoutMs: 30 }), context);
+    expect(outcome).toMatchObject({ kind: 'not-sent', cause: 'timed_out' });
+  });
+});
+
+describe('over TLS', () => {
+  let authority: LoopbackCertificate;
+  let before: readonly string[];
+  beforeAll(() => {
+    authority = makeLoopbackCertificate();
+    before = getCACertificates('default');
+    setDefaultCACertificates([...before, authority.certificate]);
+  });
+  afterAll(() => setDefaultCACertificates([...before]));
+
+  async function secureServer(): Promise<{ url: URL; keys: (string | undefined)[]; close: () => void }> {
+    const keys: (string | undefined)[] = [];
+    const server = createServer({ key: authority.privateKey, cert: authority.certificate }, (request, response) => {
+      keys.push(request.headers['x-api-key']?.toString());
+      request.resume().on('end', () => {
+        if (request.url === '/drop') request.socket.destroy();
+        else response.end(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'));
+      });
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const { port } = server.address() as AddressInfo;
+    return { url: new URL(`https://localhost:${port}`), keys, close: () => void server.close() };
+  }
+
+  it('an answer is whole, and a drop after the body is unknown', async () => {
+    const { url, keys, close } = await secureServer();
+    const context = { network: { baseUrl: url, resultHosts: [], privateNetwork: false }, clock: { now: () => 0 } };
+    const body = Buffer.alloc(3_000_000);
+    expect(await callOnce(post(1, { url, body }), context)).toMatchObject({ kind: 'answered', status: 200 });
+    const drop = new URL('/drop', url);
+    expect(await callOnce(post(1, { url: drop, body }), context)).toMatchObject({ kind: 'unknown', bodySent: true });
+    expect(keys).toEqual(['k', 'k']);
+    close();
+  });
+
+  it('our key is shown to the vendor, and not to a host that only stores its results', async () => {
+    const [vendor, storage] = [await secureServer(), await secureServer()];
+    const network = { baseUrl: vendor.url, resultHosts: [storage.url.host], privateNetwork: true };
+    const context = { network, clock: { now: () => 0 } };
+    const rules = { timeoutMs: 5_000, maxBytes: 1_000, keyHeaders: { 'x-api-key': 'k' }, signal: soon() };
+    for (const { url } of [vendor, storage]) {
+      const result = { kind: 'url', url: `${url.origin}/a.png`, contentType: undefined } as const;
+      expect(await fetchPicture(result, rules, context)).toMatchObject({ kind: 'fetched', contentType: 'image/png' });
+    }
+    expect(vendor.keys).toEqual(['k']);
+    expect(storage.keys).toEqual([undefined]);
+    vendor.close();
+    storage.close();
   });
 });
 
