@@ -67,7 +67,7 @@ describe('a form', () => {
     ]);
   });
 
-  it('may have no parts, a preamble, an epilogue and padding after its boundary line', async () => {
+  it('may have no parts, a preamble and an epilogue', async () => {
     expect(await codeOf(form())).toBe('form');
     const body = Buffer.concat([Buffer.from('Preamble\r\n'), form(field('a', '1')), Buffer.from('epilogue')]);
     expect(await parse(body)).toMatchObject({ fields: new Map([['a', '1']]) });
@@ -159,6 +159,11 @@ describe('a form that is refused', () => {
     ['has no closing boundary', whole.subarray(0, -BOUNDARY.length - 6), 'multipart_truncated'],
   ])('%s', async (_, body, code) => {
     expect(await codeOf(body)).toBe(code);
+  });
+
+  it('is told what is wrong with its boundary', async () => {
+    const body = Buffer.from(`--${BOUNDARY}x\r\n${named('a')}\r\n\r\n1\r\n--${BOUNDARY}--`);
+    expect(await parse(body)).toMatchObject({ detail: 'A boundary is not on a line of its own.' });
   });
 
   it('is cut off anywhere', async () => {

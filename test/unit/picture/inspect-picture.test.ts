@@ -141,6 +141,7 @@ describe('a broken JPEG', () => {
   const frame = (...head: readonly number[]): Buffer => jpegSegment(0xc0, Buffer.from(head));
   const grey = frame(8, 0, 8, 0, 8, 1, 1, 0x11, 0);
   const scan = Buffer.concat([jpegSegment(0xda, Buffer.from([1, 1, 0, 0, 63, 0])), Buffer.from([1, 2, 3])]);
+  const longScan = Buffer.concat([jpegSegment(0xda, Buffer.from([1, 1, 0, 0, 63, 0, 0])), Buffer.from([1, 2, 3])]);
   const jpeg = (...pieces: readonly Buffer[]): Buffer => Buffer.concat([Buffer.from([0xff, 0xd8]), ...pieces]);
 
   const huffman = (counts: readonly number[], head = 0): Buffer => {
@@ -152,6 +153,7 @@ describe('a broken JPEG', () => {
 
   it('is told from a whole one', () => {
     expect(codeOf(jpeg(grey, scan, END))).toBe('picture');
+    expect(codeOf(jpeg(grey, scan, Buffer.from([0xff, 0xff, 0, 7, 0xff, 0xd0, 7, 0xff]), END))).toBe('picture');
     expect(codeOf(jpeg(huffman([1, 2]), huffman([0, 1, 5], 0x11), grey, scan, END))).toBe('picture');
   });
 
@@ -180,6 +182,7 @@ describe('a broken JPEG', () => {
     ['no quantization values', jpeg(jpegSegment(0xdb, '\0 too short'), grey, scan, END), 'image_broken'],
     ['a ninth quantization table', jpeg(jpegSegment(0xdb, Buffer.alloc(65, 8)), grey, scan, END), 'image_broken'],
     ['an endless restart interval', jpeg(jpegSegment(0xdd, '\0\0\0'), grey, scan, END), 'image_broken'],
+    ['a scan header of a wrong length', jpeg(grey, longScan, END), 'image_broken'],
     ['12 bits', jpeg(frame(12, 0, 8, 0, 8, 1, 1, 0x11, 0), scan, END), 'image_unsupported'],
     [
       'a lossless frame',
@@ -204,7 +207,7 @@ describe('a broken PNG', () => {
   const end = pngChunk('IEND', '');
   const header = pngHeader(8, 8);
   const damaged = Buffer.from(data);
-  damaged[9] = (damaged[9] ?? 0) ^ 1;
+  damaged[damaged.length - 6] = (damaged.at(-6) ?? 0) ^ 1; // in the data, behind its zlib header
 
   it.each([
     ['no header', pngOf(data, end), 'image_broken'],
@@ -238,6 +241,9 @@ describe('a broken WebP', () => {
   it('is told from a whole one', () => {
     expect(codeOf(webpOf(lossless()))).toBe('picture');
     expect(codeOf(webpOf(extendedHeader(0, 61, 47), lossless()))).toBe('picture');
+    expect(codeOf(webpOf(riffChunk('VP8 ', Buffer.from([0x30, 0, 0, 0x9d, 1, 0x2a, 8, 0, 8, 0, 1, 2, 3]))))).toBe(
+      'picture',
+    );
   });
 
   it('is refused', () => {
@@ -252,6 +258,9 @@ describe('a broken WebP', () => {
         riffChunk('ANMF', Buffer.alloc(60, 9)),
       ),
       'a bare header': webpOf(riffChunk('VP8 ', 'too short')),
+      'a partition longer than its data': webpOf(
+        riffChunk('VP8 ', Buffer.from([0x10, 0xff, 0xff, 0x9d, 1, 0x2a, 8, 0, 8, 0, 1, 2, 3])),
+      ),
       'an unknown first chunk': webpOf(riffChunk('JUNK', 'x'), lossless()),
       'no chunk': Buffer.from('RIFF\x04\0\0\0WEBP\0\0\0\0\0\0\0\0', 'latin1'),
     };

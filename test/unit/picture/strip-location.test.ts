@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { inspectPicture } from '../../../lambdas/domain/picture.ts';
+import { exifOfOrientation, type Orientation } from '../../../lambdas/domain/exif-orientation.ts';
+import { inspectPicture, type Picture } from '../../../lambdas/domain/picture.ts';
 import { stripLocation } from '../../../lambdas/domain/strip-location.ts';
 import { animatedPng, jpegSegment, pngChunk, riffChunk, webpOf, withChunks, withSegments } from './pieces.ts';
 import { OWNER, samples, SERIAL, XMP_PLACE, type Sample } from './pictures.ts';
@@ -127,6 +128,8 @@ describe('a JPEG', () => {
     const stripped = Buffer.from(stripLocation(loaded, 'jpeg'));
     expect(stripped.includes('secret')).toBe(false);
     expect(stripped.includes('JFIF')).toBe(true);
+    // A thumbnail of 2 x 2 was declared, and is not there any more.
+    expect([loaded[18], loaded[19], stripped[18], stripped[19]]).toEqual([2, 2, 0, 0]);
     expect((await raw(stripped)).equals(await raw(bare))).toBe(true);
   });
 
@@ -139,6 +142,15 @@ describe('a JPEG', () => {
     const stripped = Buffer.from(stripLocation(longer, 'jpeg'));
     expect(stripped.includes('secret')).toBe(false);
     expect((await raw(stripped)).equals(await raw(cmyk))).toBe(true);
+  });
+
+  it('is turned by its first Exif, as decoders turn it', async () => {
+    const turned = (orientation: Orientation): Buffer =>
+      jpegSegment(0xe1, Buffer.concat([Buffer.from('Exif\0\0'), exifOfOrientation(orientation)]));
+    const twice = withSegments(sample('bare JPEG'), turned(6), turned(3));
+    expect(inspectPicture(twice, LIMITS)).toMatchObject({ orientation: 6 });
+    expect((await sharp(twice).metadata()).orientation).toBe(6);
+    expect((await shown(stripLocation(twice, 'jpeg'))).equals(await shown(twice))).toBe(true);
   });
 
   it('keeps its compressed data byte for byte', () => {
@@ -183,6 +195,20 @@ describe('a WebP', () => {
     expect(stripped[20]).toBe(0x20 | 0x08);
     const plain = Buffer.from(stripLocation(sample('bare WebP'), 'webp'));
     expect(plain.equals(sample('bare WebP'))).toBe(true);
+  });
+
+  it('is turned by its Exif only where its header says that it has one, as decoders turn it', async () => {
+    const bytes = sample('lossless WebP');
+    for (const [flags, orientation] of [
+      [0x08, 7],
+      [0x00, undefined],
+    ] as const) {
+      const one = Buffer.from(bytes);
+      one[20] = flags;
+      expect(inspectPicture(one, LIMITS).kind).toBe('picture');
+      expect((inspectPicture(one, LIMITS) as Picture).orientation).toBe(orientation);
+      expect((await sharp(one).metadata()).orientation).toBe(orientation);
+    }
   });
 
   it('loses unknown chunks, also those within its frames', async () => {
