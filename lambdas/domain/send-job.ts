@@ -48,9 +48,10 @@ async function settleUnsendable(world: World, job: Job<'dispatching'>, failure: 
 }
 
 async function loadSubmission(world: World, job: Job<'dispatching'>, shift: Shift): Promise<Submission | undefined> {
-  const [request, picture] = await Promise.all([
+  const [request, picture, callbackUrl] = await Promise.all([
     world.jobs.readRequest(job.id, job.submitToken),
     job.picture === undefined ? undefined : world.files.get(inputKeyOf(job)),
+    world.callbackUrl(job),
   ]);
   if (request === undefined || (job.picture !== undefined && picture === undefined)) return undefined;
   return {
@@ -58,7 +59,7 @@ async function loadSubmission(world: World, job: Job<'dispatching'>, shift: Shif
     feature: job.feature,
     parameters: request.parameters,
     picture,
-    callbackUrl: world.callbackUrl(job),
+    callbackUrl,
     sendBy: job.sendBy,
     signal: shift.signal,
   };

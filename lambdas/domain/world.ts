@@ -51,6 +51,6 @@ export interface World {
   readonly feed: ProgressFeed;
   readonly notices: Notices;
   /** Where a vendor posts its events about this generation; absent where it can't. */
-  readonly callbackUrl: (job: Job) => string | undefined;
+  readonly callbackUrl: (job: Job) => Promise<string | undefined>;
   readonly retentionMs: number;
 }
