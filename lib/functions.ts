@@ -38,7 +38,6 @@ export const workerSeconds = 300;
 /** Ends before the next tick begins. */
 const reconcilerSeconds = 55;
 
-const signingSecret: Grant = { on: 'signing-secret' };
 const allRings: Grant = { on: 'lane-rings', lanes: 'all' };
 
 const table = (...actions: readonly TableAction[]): Grant => ({ on: 'table', actions });
@@ -49,6 +48,11 @@ const pictures = (prefix: PicturePrefix, ...actions: readonly PictureAction[]): 
   actions,
 });
 
+const signingSecret: Grant = { on: 'signing-secret' };
+const readsList = (...prefixes: readonly PicturePrefix[]): Grant => ({ on: 'picture-list', prefixes });
+
+/** Knows its caller by a key, whose use it notes, or by a token. */
+const authenticates = [signingSecret, table('GetItem', 'UpdateItem')] as const;
 /** Shows a job: its result links, signed by the function's own role, and its place in the queue. */
 const showsJobs = [index('queued'), pictures('results', 'GetObject')] as const;
 /** Tells the world that a job ended: the team's event, and its followers. */
@@ -61,8 +65,10 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     memoryMb: 1024,
     timeoutSeconds: httpSeconds,
     grants: [
-      signingSecret,
-      table('GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'),
+      ...authenticates,
+      table('PutItem', 'DeleteItem'),
+      // S3 tells a missing upload from a forbidden one only to those who may list it.
+      readsList('uploads'),
       pictures('uploads', 'GetObject'),
       pictures('inputs', 'PutObject', 'DeleteObject'),
       ...showsJobs,
@@ -73,31 +79,32 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     does: 'Shows a job, by id or by idempotency key, and leads to its result',
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [signingSecret, table('GetItem'), ...showsJobs],
+    grants: [...authenticates, ...showsJobs],
   },
   'list-jobs': {
     does: "Lists an owner's jobs, newest first",
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [signingSecret, table('GetItem', 'BatchGetItem'), index('owner'), ...showsJobs],
+    grants: [...authenticates, table('BatchGetItem'), index('owner'), ...showsJobs],
   },
   'cancel-job': {
     does: 'Cancels a queued job, or asks for the cancellation of one that was sent',
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [signingSecret, table('GetItem', 'UpdateItem'), ...showsJobs, allRings, ...announces],
+    grants: [...authenticates, ...showsJobs, allRings, ...announces],
   },
   'erase-jobs': {
     does: "Erases a job, or all of a user's, with their pictures",
     memoryMb: 512,
     timeoutSeconds: httpSeconds,
     grants: [
-      signingSecret,
-      table('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query'),
+      ...authenticates,
+      table('PutItem', 'DeleteItem', 'Query'),
       index('owner'),
+      pictures('uploads', 'DeleteObject'),
       pictures('inputs', 'DeleteObject'),
       pictures('results', 'DeleteObject'),
-      { on: 'picture-list', prefixes: ['inputs', 'results'] },
+      readsList('uploads', 'inputs', 'results'),
       ...showsJobs,
       allRings,
       ...announces,
@@ -107,19 +114,19 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     does: 'Signs an upload of one picture',
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [signingSecret, table('GetItem', 'PutItem', 'UpdateItem'), pictures('uploads', 'PutObject')],
+    grants: [...authenticates, table('PutItem'), pictures('uploads', 'PutObject')],
   },
   'create-client-token': {
     does: "Mints a short-lived token for one of a server's users",
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [signingSecret, table('GetItem')],
+    grants: [...authenticates],
   },
   'create-socket-ticket': {
     does: 'Mints a single-use ticket for the socket',
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [signingSecret, table('GetItem', 'PutItem', 'UpdateItem')],
+    grants: [...authenticates, table('PutItem')],
   },
   'describe-api': {
     does: 'Describes the features and the API; answers the health check',
@@ -146,9 +153,9 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     memoryMb: 1024,
     timeoutSeconds: httpSeconds,
     grants: [
-      signingSecret,
+      ...authenticates,
       { on: 'vendor-secrets' },
-      table('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'Query'),
+      table('PutItem', 'Query'),
       index('attention'),
       pictures('results', 'PutObject'),
       ...showsJobs,
@@ -160,7 +167,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     does: 'Shows the lanes; changes cap and state',
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [signingSecret, table('GetItem', 'PutItem', 'UpdateItem'), index('queued'), allRings],
+    grants: [...authenticates, table('PutItem'), index('queued'), allRings],
   },
   'authorize-socket': {
     does: 'Admits a socket by its ticket, once',
@@ -197,6 +204,8 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
       { on: 'vendor-secrets' },
       table('GetItem', 'PutItem', 'UpdateItem', 'Query'),
       pictures('inputs', 'GetObject'),
+      // A missing input is the job's fault, a forbidden one ours: S3 tells them apart only to those who may list.
+      readsList('inputs'),
       pictures('results', 'PutObject'),
       ...showsJobs,
       ...announces,
@@ -209,11 +218,9 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     grants: [
       signingSecret,
       { on: 'vendor-secrets' },
-      table('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query'),
+      table('GetItem', 'PutItem', 'UpdateItem', 'Query'),
       index('active', 'attention'),
-      pictures('inputs', 'GetObject', 'DeleteObject'),
       pictures('results', 'PutObject'),
-      { on: 'picture-list', prefixes: ['inputs'] },
       ...showsJobs,
       allRings,
       ...announces,

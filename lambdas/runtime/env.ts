@@ -116,8 +116,10 @@ const PUBLIC_URL = z.url({ protocol: /^https?$/ }).regex(/[^/]$/, 'must not end 
 
 /** Every entry that authenticates a caller: keys are in the table, our own tokens bear our signature. */
 const caller = { ENVIRONMENT, TABLE_NAME, SIGNING_SECRET_ARN, ISSUERS };
+/** The catalogue: a feature is known with its vendor's adapter. */
+const catalogue = { FEATURES, VENDORS };
 /** Every entry that shows a job: result links are signed for the bucket, places in the queue counted per lane. */
-const showsJobs = { ...caller, BUCKET_NAME, FEATURES, LANES, VENDORS, RETENTION };
+const showsJobs = { ...caller, ...catalogue, BUCKET_NAME, LANES, RETENTION };
 /** Every function that may talk to a vendor and end a job. */
 const endsJobs = {
   ENVIRONMENT,
@@ -138,10 +140,10 @@ export const readJobEnvironment = z.object(showsJobs);
 export const listJobsEnvironment = z.object(showsJobs);
 export const cancelJobEnvironment = z.object({ ...showsJobs, EVENT_BUS_NAME, SOCKET_MANAGEMENT_URL });
 export const eraseJobsEnvironment = z.object({ ...showsJobs, EVENT_BUS_NAME, SOCKET_MANAGEMENT_URL });
-export const createUploadEnvironment = z.object({ ...caller, BUCKET_NAME, FEATURES, LIMITS });
-export const createClientTokenEnvironment = z.object({ ...caller, FEATURES });
+export const createUploadEnvironment = z.object({ ...caller, ...catalogue, BUCKET_NAME, LIMITS });
+export const createClientTokenEnvironment = z.object({ ...caller, ...catalogue });
 export const createSocketTicketEnvironment = z.object({ ...caller, LIMITS, SOCKET_URL });
-export const describeApiEnvironment = z.object({ ENVIRONMENT, FEATURES, PUBLIC_URL });
+export const describeApiEnvironment = z.object({ ...catalogue, ENVIRONMENT, PUBLIC_URL });
 export const receiveVendorEventEnvironment = z.object(endsJobs);
 export const operateJobsEnvironment = z.object({ ...endsJobs, ISSUERS });
 export const operateLanesEnvironment = z.object({ ...caller, LANES });

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { environmentWith, onlyResource, resourcesOf, synthesize, templatesOf } from './synthesized.ts';
+
+const alarm = 'AWS::CloudWatch::Alarm';
+const alarms = Object.entries(resourcesOf(templatesOf('prod').gateway, alarm));
+
+function alarmOn(part: string) {
+  return onlyResource(templatesOf('prod').gateway, alarm, `Alarms${part}`).Properties;
+}
+
+describe('alarms', () => {
+  test('watch everything that loses money, time or truth', () => {
+    const watched = alarms.map(([id]) => id.replace(/^GatewayAlarms(.*?)(default)?Alarm[0-9A-F]{8}$/, '$1'));
+    expect(watched.toSorted()).toEqual([
+      'ApiErrors',
+      'DeadLetters',
+      'FlaggedJobs',
+      'JobsWithoutHold',
+      'LaneTripped',
+      'NewlyFlaggedJobs',
+      'QueueAge',
+      'ReconcilerFailing',
+      'ReconcilerNotRunning',
+      'UnreconciledJobs',
+      'VendorConflicts',
+      'WorkerErrors',
+    ]);
+  });
+
+  test.each(alarms)('%s says what it means and what to do, and tells somebody both ways', (_id, { Properties }) => {
+    expect(Properties['AlarmDescription']).toMatch(/^[A-Z].*[.] What to do: docs\/runbook\.md#[a-z-]+$/);
+    expect(Properties['AlarmActions']).toEqual([{ Ref: expect.stringContaining('Topic') }]);
+    expect(Properties['OKActions']).toEqual(Properties['AlarmActions']);
+  });
+
+  test('a silent reconciler neither settles flagged jobs nor stays unnoticed', () => {
+    expect(alarmOn('FlaggedJobs')).toMatchObject({ TreatMissingData: 'ignore', Threshold: 1 });
+    expect(alarmOn('ReconcilerNotRunning')).toMatchObject({
+      TreatMissingData: 'breaching',
+      Threshold: 1,
+      ComparisonOperator: 'LessThanThreshold',
+      MetricName: 'Invocations',
+    });
+  });
+
+  test('are per environment and per lane', () => {
+    expect(alarmOn('LaneTripped')['Dimensions']).toEqual([
+      { Name: 'Environment', Value: 'prod' },
+      { Name: 'Lane', Value: 'default' },
+    ]);
+    expect(alarmOn('UnreconciledJobs')['Dimensions']).toEqual([{ Name: 'Environment', Value: 'prod' }]);
+  });
+
+  test('each lane has its own', () => {
+    const lanes = { default: { cap: 2, ceiling: 4 }, slow: { cap: 1, ceiling: 2 } };
+    const ids = Object.keys(resourcesOf(synthesize(environmentWith({ lanes })).gateway, alarm));
+    expect(ids.filter((id) => id.includes('slow'))).toHaveLength(ids.filter((id) => id.includes('default')).length);
+  });
+
+  test('go to the addresses of the environment, or nowhere', () => {
+    const subscription = 'AWS::SNS::Subscription';
+    expect(onlyResource(templatesOf('prod').gateway, subscription).Properties).toMatchObject({
+      Protocol: 'email',
+      Endpoint: 'images-on-call@example.com',
+    });
+    expect(resourcesOf(templatesOf('local').gateway, subscription)).toEqual({});
+  });
+});
+
+test('the dashboard answers its four questions from top to bottom', () => {
+  const { DashboardBody } = onlyResource(templatesOf('prod').gateway, 'AWS::CloudWatch::Dashboard').Properties;
+  const questions = JSON.stringify(DashboardBody).match(/## [^?]*\?/g);
+  expect(questions).toEqual([
+    '## Are users waiting?',
+    '## Are we losing money?',
+    '## Is the vendor well?',
+    '## Is the cap right?',
+  ]);
+});
