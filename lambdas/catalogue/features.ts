@@ -24,7 +24,7 @@ export const featureDefinitions = {
     title: 'Upscale',
     description: 'Makes the picture twice as wide and twice as high, with detail that a plain enlargement lacks.',
     parameters: z.strictObject({ scale: z.literal(2).exactOptional().describe('How many times as wide and as high.') }),
-    picture: { accepts: photograph, maxBytes: 20 * megabyte, maxPixels: 1_048_576 },
+    picture: { accepts: photograph, maxBytes: 20 * megabyte, maxPixels: 512 * 512 },
     needsConsent: false,
     typicalRunMs: 20_000,
   },

@@ -9,7 +9,7 @@ import type { Notices } from './world.ts';
 export interface CancelWorld {
   readonly jobs: JobStore;
   readonly bus: EventBus;
-  readonly feed: Pick<ProgressFeed, 'send'>;
+  readonly feed: Pick<ProgressFeed, 'send' | 'flush'>;
   readonly notices: Notices;
   readonly clock: Clock;
   readonly retentionMs: number;

@@ -25,7 +25,7 @@ export type SubmitRefusal =
   | { readonly code: 'active_jobs_limit' | 'submit_rate_limit'; readonly retryAfterMs: number };
 
 export type SubmitOutcome =
-  | { readonly kind: 'accepted'; readonly job: Job<'queued'> }
+  | { readonly kind: 'accepted'; readonly job: Job<'queued'>; readonly metadata: JsonObject | undefined }
   /** The key's job, whatever became of it. */
   | { readonly kind: 'replayed'; readonly job: Job }
   | { readonly kind: 'mismatch'; readonly jobId: string }
@@ -146,7 +146,7 @@ async function createJob(
     return answerFound(created.found, command, world);
   }
   await ring(job, world);
-  return { kind: 'accepted', job };
+  return { kind: 'accepted', job, metadata: command.metadata };
 }
 
 function newJob(
