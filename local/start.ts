@@ -1,0 +1,39 @@
+import * as z from 'zod';
+import { localKeys } from './seed-keys.ts';
+import { startLocal } from './start-local.ts';
+
+const settings = z
+  .object({
+    HOST: z.string().min(1).default('127.0.0.1'),
+    PORT: z.coerce.number().int().min(0).max(65_535).default(4100),
+    STUDIO_PORT: z.coerce.number().int().min(0).max(65_535).default(4190),
+    DATA_DIR: z.string().min(1).default('.slowlane'),
+    PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+    LOCAL_RECONCILE_SECONDS: z.coerce.number().positive().optional(),
+  })
+  .parse(process.env);
+
+try {
+  const local = await startLocal({
+    host: settings.HOST,
+    port: settings.PORT,
+    studioPort: settings.STUDIO_PORT,
+    dataDir: settings.DATA_DIR,
+    ...(settings.PUBLIC_URL === undefined ? {} : { publicUrl: settings.PUBLIC_URL }),
+    ...(settings.LOCAL_RECONCILE_SECONDS === undefined
+      ? {}
+      : { reconcileEverySeconds: settings.LOCAL_RECONCILE_SECONDS }),
+  });
+  let stopping: Promise<void> | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      stopping ??= local.stop().then(() => process.exit(0));
+    });
+  }
+  console.log(`Slowlane is ready: ${local.url}`);
+  for (const { key, scopes } of localKeys) console.log(`  X-API-Key: ${key}  (${scopes.join(', ')})`);
+  console.log(`  sockets ${local.socketUrl}, studio ${local.studioUrl}, data and logs in ${settings.DATA_DIR}`);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+}

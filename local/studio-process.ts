@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import * as z from 'zod';
+
+export interface StudioOptions {
+  readonly dataFolder: string;
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+}
+
+/** What the studio and the gateway both know: the secret of every vendor that the studio plays. */
+export interface StudioSecret {
+  readonly apiKey: string;
+  readonly webhookSecret: string;
+}
+
+export interface RunningStudio {
+  readonly url: string;
+  readonly secret: StudioSecret;
+  /** Ends the studio, whether this process started it or an earlier one did. */
+  stop(): Promise<void>;
+}
+
+const secretSchema = z.object({ apiKey: z.string(), webhookSecret: z.string() });
+const processSchema = z.object({ pid: z.number().int(), url: z.url() });
+
+const startLimitMs = 30_000;
+const stopLimitMs = 5_000;
+
+/**
+ * The studio as a process of its own, detached: a vendor outlives its customer's crash. A studio that an earlier run of this
+ * data folder left behind, or that already answers on the wanted port, is used again.
+ */
+export async function ensureStudio(options: StudioOptions): Promise<RunningStudio> {
+  const folder = path.join(options.dataFolder, 'studio');
+  await mkdir(folder, { recursive: true });
+  const secret = await ensureSecret(folder);
+  const processFile = path.join(folder, 'process.json');
+  const left = await readJson(processFile, processSchema);
+  if (left !== undefined && (await isHealthy(left.url))) return running(left.url, secret, processFile, left.pid);
+  const wanted = `http://127.0.0.1:${options.port}`;
+  if (options.port !== 0 && (await isHealthy(wanted))) return running(wanted, secret, processFile, undefined);
+  const started = await startStudio(options, folder, secret);
+  await writeFile(processFile, JSON.stringify(started));
+  return running(started.url, secret, processFile, started.pid);
+}
+
+function running(url: string, secret: StudioSecret, processFile: string, pid: number | undefined): RunningStudio {
+  return {
+    url,
+    secret,
+    stop: async () => {
+      if (pid === undefined) return;
+      signal(pid, 'SIGTERM');
+      const giveUpAtMs = Date.now() + stopLimitMs;
+      while (signal(pid, 0) && Date.now() < giveUpAtMs) await pause(20);
+      signal(pid, 'SIGKILL');
+      await rm(processFile, { force: true });
+    },
+  };
+}
+
+async function startStudio(options: StudioOptions, folder: string, secret: StudioSecret) {
+  // The child writes to a file, not to us: a pipe would break with the gateway and take the studio along.
+  const logFile = path.join(folder, 'studio.log');
+  const log = await open(logFile, 'a');
+  const { size } = await log.stat();
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'studio/main.ts')], {
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+    env: {
+      ...process.env,
+      HOST: options.host,
+      PORT: String(options.port),
+      DATA_DIR: folder,
+      STUDIO_API_KEY: secret.apiKey,
+      WEBHOOK_SECRET: secret.webhookSecret,
+    },
+  });
+  await log.close();
+  await once(child, 'spawn');
+  const { pid } = child;
+  if (pid === undefined) throw new Error('The studio has no process id.');
+  child.unref();
+  const giveUpAtMs = Date.now() + startLimitMs;
+  while (Date.now() < giveUpAtMs) {
+    const said = (await readFile(logFile)).subarray(size).toString();
+    const url = /^studio ready (\S+)$/m.exec(said)?.[1];
+    if (url !== undefined) return { pid, url: url.replace('//0.0.0.0:', '//127.0.0.1:') };
+    if (child.exitCode !== null) throw new Error(`The studio ended as it started:\n${said}`);
+    await pause(20);
+  }
+  throw new Error(`The studio did not start within ${startLimitMs / 1000} s: see ${logFile}`);
+}
+
+async function isHealthy(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/control/health`, { signal: AbortSignal.timeout(2_000) });
+    await answer.body?.cancel();
+    return answer.status === 200;
+  } catch {
+    // Nothing listens there: that is the answer.
+    return false;
+  }
+}
+
+/** @returns whether the process was there to be told. */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(pid, name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function ensureSecret(folder: string): Promise<StudioSecret> {
+  const file = path.join(folder, 'secret.json');
+  const known = await readJson(file, secretSchema);
+  if (known !== undefined) return known;
+  const secret = { apiKey: 'studio-local-key', webhookSecret: `whsec_${randomBytes(24).toString('base64')}` };
+  await writeFile(file, JSON.stringify(secret), { mode: 0o600 });
+  return secret;
+}
+
+async function readJson<Schema extends z.ZodType>(file: string, schema: Schema): Promise<z.infer<Schema> | undefined> {
+  try {
+    const parsed = schema.safeParse(JSON.parse(await readFile(file, 'utf8')));
+    return parsed.success ? parsed.data : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
