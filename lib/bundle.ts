@@ -61,10 +61,7 @@ class Bundle {
     this.#root = root;
     this.#outputs = join(root, '.build/functions');
     this.#stampPath = join(root, '.build/functions.stamp.json');
-    this.#names = readdirSync(join(root, 'lambdas/functions'))
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => file.slice(0, -'.ts'.length))
-      .toSorted();
+    this.#names = functionFiles(join(root, 'lambdas/functions'));
   }
 
   async refresh(): Promise<void> {
@@ -117,6 +114,13 @@ class Bundle {
     writeFileSync(temporary, contents);
     renameSync(temporary, path);
   }
+}
+
+function functionFiles(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => file.slice(0, -'.ts'.length))
+    .toSorted();
 }
 
 /** Files of packages are vouched for by the lock file. */
