@@ -29,7 +29,7 @@ export interface TickReport {
 export async function reconcileJobs(
   world: World,
   laneNames: readonly string[],
-  budget: VendorBudget,
+  budgets: ReadonlyMap<string, VendorBudget>,
   shift: Shift,
 ): Promise<TickReport> {
   const startedAt = world.clock.now();
@@ -37,7 +37,7 @@ export async function reconcileJobs(
   const lanes = await tendLanes(world, laneNames, errors);
   const byName = new Map<string, Lane>(lanes.map(({ lane }) => [lane.lane, lane]));
   const until = shift.endsAt - closingMs;
-  const pace = new VendorPace(world.clock, world.waiting, budget, until, shift.signal);
+  const pace = new VendorPace(world.clock, world.waiting, budgets, until, shift.signal);
   const tick: Tick = { shift, pace, laneOf: (name) => byName.get(name) };
   const shards = Array.from({ length: activeShards }, (_, shard) =>
     tendShard(world, tick, shard, startedAt, until, errors),

@@ -6,7 +6,10 @@ export interface VendorBudget {
   readonly perSecond: number;
 }
 
+export const usualBudget: VendorBudget = { concurrency: 32, perSecond: 50 };
+
 interface Line {
+  readonly budget: VendorBudget;
   running: number;
   nextAt: number;
   readonly waiting: (() => void)[];
@@ -20,14 +23,21 @@ export class VendorPace {
   readonly #lines = new Map<string, Line>();
   readonly #clock: Clock;
   readonly #waiting: Waiting;
-  readonly #budget: VendorBudget;
+  readonly #budgets: ReadonlyMap<string, VendorBudget>;
   readonly #until: number;
   readonly #signal: AbortSignal;
 
-  constructor(clock: Clock, waiting: Waiting, budget: VendorBudget, until: number, signal: AbortSignal) {
+  /** `budgets`: by vendor; `usualBudget` where none is set. `until`: epoch ms. */
+  constructor(
+    clock: Clock,
+    waiting: Waiting,
+    budgets: ReadonlyMap<string, VendorBudget>,
+    until: number,
+    signal: AbortSignal,
+  ) {
     this.#clock = clock;
     this.#waiting = waiting;
-    this.#budget = budget;
+    this.#budgets = budgets;
     this.#until = until;
     this.#signal = signal;
   }
@@ -35,7 +45,7 @@ export class VendorPace {
   /** Runs `ask` in the vendor's line. Undefined: there was no time left for it. */
   async run<T>(vendor: string, ask: () => Promise<T>): Promise<T | undefined> {
     const line = this.#lineOf(vendor);
-    if (line.running >= this.#budget.concurrency) await new Promise<void>((resolve) => line.waiting.push(resolve));
+    if (line.running >= line.budget.concurrency) await new Promise<void>((resolve) => line.waiting.push(resolve));
     line.running += 1;
     try {
       if (!(await this.#turn(line))) return undefined;
@@ -50,7 +60,7 @@ export class VendorPace {
     const now = this.#clock.now();
     const at = Math.max(now, line.nextAt);
     if (at >= this.#until || this.#signal.aborted) return false;
-    line.nextAt = at + 1000 / this.#budget.perSecond;
+    line.nextAt = at + 1000 / line.budget.perSecond;
     if (at > now) await this.#waiting.wait(at - now, this.#signal);
     return !this.#signal.aborted && this.#clock.now() < this.#until;
   }
@@ -58,7 +68,8 @@ export class VendorPace {
   #lineOf(vendor: string): Line {
     const known = this.#lines.get(vendor);
     if (known !== undefined) return known;
-    const line: Line = { running: 0, nextAt: 0, waiting: [] };
+    const budget = this.#budgets.get(vendor) ?? usualBudget;
+    const line: Line = { budget, running: 0, nextAt: 0, waiting: [] };
     this.#lines.set(vendor, line);
     return line;
   }

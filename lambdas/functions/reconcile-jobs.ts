@@ -1,0 +1,23 @@
+import middy from '@middy/core';
+import type { Context } from 'aws-lambda';
+import { reconcileJobs } from '../domain/reconcile-jobs.ts';
+import { readEnvironment, reconcileJobsEnvironment } from '../runtime/env.ts';
+import { withinShift } from '../runtime/shift.ts';
+import { publishTick } from '../runtime/tick-metrics.ts';
+import { createWorld } from '../wiring/world.ts';
+
+const env = readEnvironment(reconcileJobsEnvironment);
+const world = createWorld(env, 'reconcile-jobs');
+const lanes = Object.keys(env.LANES);
+const budgets = new Map(
+  Object.entries(env.VENDORS).flatMap(([name, { reconcile }]) => (reconcile ? [[name, reconcile]] : [])),
+);
+
+export const handler = middy({ timeoutEarlyInMillis: 0 }).handler(async (_event: unknown, context: Context) => {
+  const report = await withinShift(world.clock, context.getRemainingTimeInMillis(), (shift) =>
+    reconcileJobs(world, lanes, budgets, shift),
+  );
+  publishTick(report, world.metrics);
+  // Last: a schedule that swallows its errors is green for ever.
+  if (report.errors.length > 0) throw new AggregateError(report.errors, `${report.errors.length} looks failed`);
+});
