@@ -5,12 +5,12 @@ import {
   type DynamoDBClient,
   type QueryCommandOutput,
 } from '@aws-sdk/client-dynamodb';
-import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { states as everyState, type State } from '../domain/job.ts';
 import type { Due, JobIndex, Page } from '../domain/ports.ts';
 import { plain } from './conditional-write.ts';
 import { cursorOf, startOf } from './cursor.ts';
+import { Expression } from './expression.ts';
 import { jobKey, keyItem } from './item.ts';
 import { storedOwner } from './job-attributes.ts';
 
@@ -27,7 +27,7 @@ interface IndexQuery {
   readonly index: 'queued' | 'active' | 'attention' | 'owner';
   readonly key: string;
   readonly equals: string;
-  readonly until?: { readonly attribute: string; readonly value: number };
+  readonly range?: { readonly attribute: string; readonly operator: '<' | '<='; readonly value: number };
   readonly newestFirst?: boolean;
   readonly limit?: number;
   readonly from?: Record<string, AttributeValue> | undefined;
@@ -50,14 +50,13 @@ export class DynamoJobIndex implements JobIndex {
   }
 
   async countQueued(lane: string): Promise<number> {
-    let counted = 0;
-    let from: Record<string, AttributeValue> | undefined;
-    do {
-      const page = await this.#query({ index: 'queued', key: 'queuedLane', equals: lane, count: true, from });
-      counted += page.Count ?? 0;
-      from = page.LastEvaluatedKey;
-    } while (from !== undefined);
-    return counted;
+    return this.#count({ index: 'queued', key: 'queuedLane', equals: lane });
+  }
+
+  /** How many wait before this rank. */
+  async countAhead(lane: string, rank: number): Promise<number> {
+    const below = { attribute: 'rank', operator: '<', value: rank } as const;
+    return this.#count({ index: 'queued', key: 'queuedLane', equals: lane, range: below });
   }
 
   async due(shard: number, until: number, cursor: string | undefined, limit: number): Promise<Page<Due>> {
@@ -65,7 +64,7 @@ export class DynamoJobIndex implements JobIndex {
       index: 'active',
       key: 'activeShard',
       equals: `${shard}`,
-      until: { attribute: 'checkAt', value: until },
+      range: { attribute: 'checkAt', operator: '<=', value: until },
       limit,
       from: startOf(cursor),
     });
@@ -127,18 +126,30 @@ export class DynamoJobIndex implements JobIndex {
     return ids.filter((id) => wanted.has(id));
   }
 
+  async #count(query: Omit<IndexQuery, 'limit' | 'from' | 'count'>): Promise<number> {
+    let counted = 0;
+    let from: Record<string, AttributeValue> | undefined;
+    do {
+      const page = await this.#query({ ...query, count: true, from });
+      counted += page.Count ?? 0;
+      from = page.LastEvaluatedKey;
+    } while (from !== undefined);
+    return counted;
+  }
+
   async #query(query: IndexQuery): Promise<QueryCommandOutput> {
-    const { index, key, equals, until, newestFirst = false, limit, from, count = false } = query;
+    const { index, key, equals, range, newestFirst = false, limit, from, count = false } = query;
+    const expression = new Expression();
+    const conditions = [`${expression.name(key)} = ${expression.value(equals)}`];
+    if (range !== undefined) {
+      conditions.push(`${expression.name(range.attribute)} ${range.operator} ${expression.value(range.value)}`);
+    }
     return this.#client.send(
       new QueryCommand({
         TableName: this.#table,
         IndexName: index,
-        KeyConditionExpression: until === undefined ? '#key = :key' : '#key = :key AND #until <= :until',
-        ExpressionAttributeNames: { '#key': key, ...(until === undefined ? {} : { '#until': until.attribute }) },
-        ExpressionAttributeValues: marshall({
-          ':key': equals,
-          ...(until === undefined ? {} : { ':until': until.value }),
-        }),
+        KeyConditionExpression: conditions.join(' AND '),
+        ...expression.placeholders(),
         ScanIndexForward: !newestFirst,
         ...(limit === undefined ? {} : { Limit: limit }),
         ...(from === undefined ? {} : { ExclusiveStartKey: from }),

@@ -83,13 +83,18 @@ export class DynamoJobStore implements JobStore {
   async linkVendorJob(vendor: string, vendorJobId: string, jobId: string, generation: number): Promise<Linked> {
     const put = await putIf(this.#client, {
       TableName: this.#table,
-      Item: marshall({ pk: `vendor-job#${vendor}#${vendorJobId}`, sk: 'link', jobId, generation }),
+      Item: marshall({ ...linkKey(vendor, vendorJobId), jobId, generation }),
       ConditionExpression: 'attribute_not_exists(pk)',
     });
     if (put.kind === 'written') return { kind: 'linked' };
     const owner = linkItem.parse(put.old);
     const isOurs = owner.jobId === jobId && owner.generation === generation;
     return isOurs ? { kind: 'linked' } : { kind: 'owned', ...owner };
+  }
+
+  async vendorJobOwner(vendor: string, vendorJobId: string): Promise<z.infer<typeof linkItem> | undefined> {
+    const item = await this.#get(linkKey(vendor, vendorJobId));
+    return item === undefined ? undefined : linkItem.parse(item);
   }
 
   async follow(id: string, owner: string, connectionId: string): Promise<Followed> {
@@ -189,6 +194,10 @@ export class DynamoJobStore implements JobStore {
 }
 
 const keySchema = z.object({ pk: z.string(), sk: z.string() });
+
+function linkKey(vendor: string, vendorJobId: string): Key {
+  return { pk: `vendor-job#${vendor}#${vendorJobId}`, sk: 'link' };
+}
 
 /** A write that unbinds brings the job as it was, since the token to free is only there; what it became follows. */
 function afterMove<T extends Transition>(moving: Move<T>, returned: Job): Moved<T> {

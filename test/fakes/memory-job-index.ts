@@ -28,6 +28,10 @@ export class MemoryJobIndex implements JobIndex {
     return this.#waiting(lane).length;
   }
 
+  async countAhead(lane: string, rank: number): Promise<number> {
+    return this.#waiting(lane).filter((job) => job.rank < rank).length;
+  }
+
   async due(shard: number, until: number, cursor: string | undefined, limit: number): Promise<Page<Due>> {
     if (shard < 0 || shard >= activeShards) throw new RangeError(`There is no shard ${shard}.`);
     const due = this.#jobs()

@@ -86,6 +86,13 @@ export class MemoryJobStore implements JobStore {
     return isOurs ? { kind: 'linked' } : { kind: 'owned', ...owner };
   }
 
+  async vendorJobOwner(
+    vendor: string,
+    vendorJobId: string,
+  ): Promise<{ readonly jobId: string; readonly generation: number } | undefined> {
+    return this.#links.get(JSON.stringify([vendor, vendorJobId]));
+  }
+
   async follow(id: string, owner: string, connectionId: string): Promise<Followed> {
     const job = this.#job(id);
     if (job === undefined || job.owner !== owner) return { kind: 'absent' };

@@ -1,5 +1,6 @@
 import { probeEveryMs, type HeldUnit, type Lane } from '../../lambdas/domain/lane.ts';
 import type { LaneChange, LaneHeld, LaneStore } from '../../lambdas/domain/ports.ts';
+import { newLane } from '../../lambdas/store/lane-item.ts';
 
 /** Lanes in memory, each made with the cap that the deployment gives it. */
 export class MemoryLaneStore implements LaneStore {
@@ -16,18 +17,7 @@ export class MemoryLaneStore implements LaneStore {
     if (stored !== undefined) return stored;
     const cap = this.#caps[lane];
     if (cap === undefined) throw new Error(`This deployment has no lane ${lane}.`);
-    return {
-      lane,
-      cap,
-      state: 'open',
-      by: 'deployment',
-      reason: 'not changed since it was deployed',
-      since: 0,
-      notBefore: 0,
-      held: {},
-      virtualTime: 0,
-      closedMs: 0,
-    };
+    return newLane(lane, cap);
   }
 
   /** Puts a lane as it is, whatever stood there. */

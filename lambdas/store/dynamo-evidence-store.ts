@@ -1,0 +1,36 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod';
+import type { Evidence, EvidenceStore } from '../domain/ports.ts';
+import { putDated, readDated } from './dated-items.ts';
+import { jsonObject } from './request-item.ts';
+
+const mostRead = 100;
+
+const evidenceEntry = z.object({
+  at: z.number(),
+  attempt: z.number(),
+  generation: z.number(),
+  vendorKey: z.string(),
+  what: z.string(),
+  detail: jsonObject,
+}) satisfies z.ZodType<Evidence>;
+
+/** A job's evidence, beside its item. It goes with the job's other siblings. */
+export class DynamoEvidenceStore implements EvidenceStore {
+  readonly #client: DynamoDBClient;
+  readonly #table: string;
+
+  constructor(client: DynamoDBClient, tableName: string) {
+    this.#client = client;
+    this.#table = tableName;
+  }
+
+  async add(jobId: string, evidence: Evidence): Promise<void> {
+    const entry = { pk: jobId, kind: 'evidence', at: evidence.at, entry: evidence } as const;
+    await putDated(this.#client, this.#table, entry);
+  }
+
+  async read(jobId: string): Promise<readonly Evidence[]> {
+    return readDated(this.#client, this.#table, { pk: jobId, kind: 'evidence' }, evidenceEntry, mostRead);
+  }
+}
