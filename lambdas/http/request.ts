@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { Principal, Scope } from '../domain/access.ts';
 import type { FieldError } from '../domain/catalogue.ts';
 import type { Log } from '../runtime/log.ts';
