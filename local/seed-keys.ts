@@ -9,9 +9,11 @@ export interface LocalKey {
   readonly scopes: readonly Scope[];
 }
 
+export const localDemoKey = 'local-demo-key';
+
 /** Keys that every local environment has; they open nothing anywhere else. */
 export const localKeys: readonly LocalKey[] = [
-  { key: 'local-demo-key', scopes: ['jobs'] },
+  { key: localDemoKey, scopes: ['jobs'] },
   { key: 'local-operator-key', scopes: ['jobs', 'operator', 'tokens', 'act-for-user'] },
 ];
 
