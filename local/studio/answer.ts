@@ -44,15 +44,17 @@ export function holdConnection(exchange: Exchange, released: AbortSignal): void 
   exchange.response.once('close', () => released.removeEventListener('abort', drop));
 }
 
-/** The whole body, or undefined as soon as it is longer than `maxBytes`. Throws if the caller went away. */
+/**
+ * The whole body, or undefined if it is longer than `maxBytes`; the rest is then read and thrown away, because a caller
+ * that still sends doesn't hear an answer. Throws if the caller went away.
+ */
 export async function readBody({ request }: Exchange, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
     if (!Buffer.isBuffer(chunk)) throw new TypeError('The request gave text where it should give bytes.');
     bytes += chunk.length;
-    if (bytes > maxBytes) return undefined;
-    chunks.push(chunk);
+    if (bytes <= maxBytes) chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return bytes <= maxBytes ? Buffer.concat(chunks) : undefined;
 }

@@ -50,7 +50,7 @@ function presentLedger({ ledger }: StudioParts) {
 
 async function postFault(studio: StudioParts, exchange: Exchange): Promise<void> {
   const body = await readBody(exchange, maxFaultBytes);
-  if (!body) return answerError(exchange, 413, `A fault is at most ${maxFaultBytes} bytes.`, { connection: 'close' });
+  if (!body) return answerError(exchange, 413, `A fault is at most ${maxFaultBytes} bytes.`);
   const json = parseJson(body.toString('utf8'));
   if (json === undefined) return answerError(exchange, 400, 'A fault is JSON.');
   const fault = faultSchema.safeParse(json);

@@ -5,6 +5,7 @@ import type { FaultAt } from './fault.ts';
 import type { JobEvent } from './job-feed.ts';
 import type { StudioJob } from './job.ts';
 import { isFinished, presentJob } from './job.ts';
+import { pause } from './pause.ts';
 import type { StudioParts } from './studio-parts.ts';
 
 const keepAliveMs = 15_000;
@@ -57,7 +58,7 @@ function sender(studio: StudioParts, exchange: Exchange, fault: StreamFault | un
     case 'reorder':
       return swapNeighbours(send);
     case 'delay':
-      return (event) => void setTimeout(() => send([event]), fault.seconds * 1_000);
+      return (event) => void pause(fault.seconds * 1_000, studio.faults.cleared).then(() => send([event]));
     case 'drop':
       return dropAfterFirst(exchange, send);
   }

@@ -23,7 +23,7 @@ export async function listen(server: Server, host: string, port: number): Promis
 export function makeServer(serve: Serve): Server {
   return createServer((request, response) => {
     const exchange: Exchange = { request, response };
-    const { pathname } = new URL(request.url ?? '/', 'http://studio');
+    const [pathname = '/'] = (request.url ?? '/').split('?');
     serve(exchange, pathname).catch((error: unknown) => {
       // A caller that hung up in mid-body broke nothing; everything else is worth reading.
       if (!request.complete && request.destroyed) return;

@@ -59,6 +59,8 @@ export async function startStudio(settings: StudioSettings): Promise<Studio> {
     url: baseUrl,
     async close() {
       await close(server);
+      // A fault that still waits would keep the process alive for as long.
+      faults.clear();
       await runner.halt();
       await webhooks.halt();
       await upscaler.close();

@@ -22,7 +22,7 @@ export async function submitJob(studio: StudioParts, exchange: Exchange, dedupes
   }
   const body = await readBody(exchange, maxBodyBytes);
   if (!body) {
-    return answerError(exchange, 413, `The body is over ${maxBodyBytes} bytes.`, { connection: 'close' });
+    return answerError(exchange, 413, `The body is over ${maxBodyBytes} bytes.`);
   }
   const form = await readForm(exchange.request.headers['content-type'], body);
   const fault = studio.faults.take('submit', form?.feature ?? null);

@@ -46,6 +46,7 @@ async function decode(input: Uint8Array): Promise<Decoded | undefined> {
       .raw()
       .toBuffer({ resolveWithObject: true });
     const { width, height } = info;
+    if (info.channels !== 3 && info.channels !== 4) return undefined;
     if (info.channels === 4) return { ...splitAlpha(data, width, height), format };
     return { colours: { pixels: data, width, height }, alpha: undefined, format };
   } catch {

@@ -108,7 +108,7 @@ export class WebhookSender {
         return false;
       case 'status':
         await this.#post(owed, halting);
-        return fault.status < 300;
+        return false;
       case 'repeat':
         await this.#post(owed, halting);
         return this.#post(owed, halting);

@@ -108,6 +108,10 @@ test('SIGTERM stops it cleanly, in mid-work and with a held connection', async (
   await before.studio.fault({ point: 'run', fault: 'slow', seconds: 600 });
   await before.studio.fault({ point: 'status', fault: 'silent', feature: 'upscale' });
   const { id } = await before.studio.accepted({ feature: 'upscale', image: photo });
+  await before.studio.fault({ point: 'events', fault: 'delay', seconds: 3_600 });
+  const streaming = Promise.withResolvers<void>();
+  const stream = before.studio.events(id, async () => streaming.resolve());
+  await streaming.promise;
   const held = before.studio.get(`/api/v1/jobs/${id}`).then(
     () => 'answered',
     () => 'cut',
@@ -119,6 +123,7 @@ test('SIGTERM stops it cleanly, in mid-work and with a held connection', async (
 
   expect(await before.kill('SIGTERM')).toBe(0);
   expect(await held).toBe('cut');
+  expect(await stream).toEqual({ events: [], broke: true });
   expect(before.problems).toEqual([]);
   const { studio } = await startReady(dataDir);
   await studio.jobWith(id, 'succeeded');

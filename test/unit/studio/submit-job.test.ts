@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import { describe, expect, test } from 'vitest';
 
 import { apiKey, openStudio, smallPicture, StudioClient } from './studio-client.ts';
@@ -115,6 +116,22 @@ describe('refusals accept nothing', () => {
       body: 'hello',
     });
     expect(answer.status).toBe(400);
+  });
+
+  test('a body over the limit, read to its end', async () => {
+    const studio = await openStudio();
+    const answer = await studio.submit({ image: Buffer.alloc(21 * 1024 * 1024) });
+    expect(answer.status).toBe(413);
+    expect((await studio.ledger()).accepted).toEqual([]);
+  });
+
+  test('a path that is no URL', async () => {
+    const studio = await openStudio();
+    const { port } = new URL(studio.url);
+    const status = await new Promise((resolve, reject) => {
+      get({ host: '127.0.0.1', port, path: '//' }, (response) => resolve(response.statusCode)).on('error', reject);
+    });
+    expect(status).toBe(404);
   });
 
   test('reading without the API key', async () => {

@@ -102,12 +102,26 @@ describe('what it keeps', () => {
     expect(difference(data, expected)).toBeLessThan(200);
   });
 
+  test.each([
+    ['grey with transparency', () => sharp(photo).resize(20, 16).toColourspace('b-w').ensureAlpha(0.5).png(), 4],
+    ['sixteen bits a channel', () => sharp(photo).resize(20, 16).toColourspace('rgb16').png(), 3],
+    ['a palette', () => sharp(photo).resize(20, 16).png({ palette: true }), 3],
+    ['CMYK', () => sharp(photo).resize(20, 16).toColourspace('cmyk').jpeg(), 3],
+    ['WebP', () => sharp(photo).resize(20, 16).webp(), 3],
+  ])('%s is read for what it shows', async (_, picture, channels) => {
+    const input = await picture().toBuffer();
+    const { info, data } = await upscaled(input);
+    expect(info).toMatchObject({ width: 40, height: 32, channels });
+    const expected = await sharp(input).toColourspace('srgb').resize(40, 32).raw().toBuffer();
+    expect(difference(data, expected)).toBeLessThan(400);
+  });
+
   test('a grey picture is grey', async () => {
     const grey = await sharp(photo).resize(40, 30).grayscale().toColourspace('b-w').png().toBuffer();
     const { info, data } = await upscaled(grey);
-    expect(info).toMatchObject({ width: 80, height: 60 });
-    for (let at = 0; at < data.length; at += info.channels) {
-      if (info.channels === 3) expect(Math.abs(data[at]! - data[at + 1]!)).toBeLessThan(12);
+    expect(info).toMatchObject({ width: 80, height: 60, channels: 3 });
+    for (let at = 0; at < data.length; at += 3) {
+      expect(Math.abs(data[at]! - data[at + 1]!)).toBeLessThan(12);
     }
   });
 });
