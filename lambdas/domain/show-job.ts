@@ -1,6 +1,6 @@
 import type { Job } from './job.ts';
 import type { Clock, JobStore } from './ports.ts';
-import { queuePlaces, type QueuePlace, type QueuePlaceSources } from './queue-place.ts';
+import { queuePlace, type QueuePlace, type QueuePlaceSources } from './queue-place.ts';
 import { resultLinks, type ResultLink, type ResultLinkSigner } from './result-link.ts';
 import type { JsonObject } from './vendor.ts';
 
@@ -28,22 +28,11 @@ export interface ShowJobWorld extends QueuePlaceSources {
   readonly clock: Clock;
 }
 
-export async function showJobs(jobs: readonly Job[], world: ShowJobWorld): Promise<readonly ShownJob[]> {
-  const places = await queuePlaces(jobs, world.clock.now(), world);
-  return Promise.all(
-    jobs.map(async (job) => {
-      const [request, links] = await Promise.all([
-        world.jobs.readRequest(job.id, job.submitToken),
-        resultLinks(job, world.files),
-      ]);
-      const price = world.prices(job.vendor);
-      return { job, place: places.get(job.id), metadata: request?.metadata, links, price };
-    }),
-  );
-}
-
 export async function showJob(job: Job, world: ShowJobWorld): Promise<ShownJob> {
-  const [shown] = await showJobs([job], world);
-  if (shown === undefined) throw new Error('A job that was given must be shown.');
-  return shown;
+  const [request, links, place] = await Promise.all([
+    world.jobs.readRequest(job.id, job.submitToken),
+    resultLinks(job, world.files),
+    queuePlace(job, world.clock.now(), world),
+  ]);
+  return { job, place, metadata: request?.metadata, links, price: world.prices(job.vendor) };
 }

@@ -8,7 +8,7 @@ import { authenticated, type Route } from './request.ts';
 
 export const socketTicketSchema = z.object({
   ticket: z.string().describe('For one connection.'),
-  url: z.string().describe('Of the socket. Connect to it with `?ticket=` and the ticket.'),
+  url: z.string().describe('Of the socket, the ticket included.'),
   expiresAt: z.iso.datetime(),
 });
 
@@ -26,7 +26,7 @@ export function createSocketTicketRoute(settings: CreateSocketTicketSettings): R
     const { ticket, expiresAtMs } = await issueTicket(settings, principal, settings.tokens.next());
     const answer: z.infer<typeof socketTicketSchema> = {
       ticket,
-      url: settings.socketUrl,
+      url: `${settings.socketUrl}?ticket=${encodeURIComponent(ticket)}`,
       expiresAt: new Date(expiresAtMs).toISOString(),
     };
     return answerJson(201, answer, { requestId });

@@ -26,7 +26,7 @@ export const jobBodySchema = z.object({
   feature: z.string(),
   progress: z.object({ percent: z.number().min(0).max(100), stage: z.string().nullable(), at: time }).nullable(),
   queue: z
-    .object({ ahead: count.nullable(), estimatedStartAt: time.nullable() })
+    .object({ ahead: count, estimatedStartAt: time.nullable() })
     .nullable()
     .describe('A glance, not a promise. Null where it is not queued.'),
   createdAt: time,
@@ -71,7 +71,7 @@ export function jobBody(job: Job, { place, metadata, links = [], price }: JobVie
     done: isTerminal(job.state),
     feature: job.feature,
     progress: progressBody(job),
-    queue: place === undefined ? null : { ahead: place.ahead ?? null, estimatedStartAt: iso(place.estimatedStartAt) },
+    queue: place === undefined ? null : { ahead: place.ahead, estimatedStartAt: iso(place.estimatedStartAt) },
     createdAt: isoOf(job.createdAt),
     startedAt: iso(job.startedAt),
     finishedAt: iso(job.finishedAt),

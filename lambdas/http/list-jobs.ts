@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { ownerOf, states, type State } from '../domain/job.ts';
 import { listJobs } from '../domain/list-jobs.ts';
 import type { JobIndex, JobStore } from '../domain/ports.ts';
-import { showJobs, type ShowJobWorld } from '../domain/show-job.ts';
+import { showJob, type ShowJobWorld } from '../domain/show-job.ts';
 import { answerJson, answerProblem, type HttpAnswer } from './answer.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Cursors } from './cursor.ts';
@@ -30,7 +30,7 @@ export interface ListJobsSettings {
   readonly cursors: Cursors;
   readonly world: ShowJobWorld & {
     readonly jobs: Pick<JobStore, 'read' | 'readRequest'>;
-    readonly index: Pick<JobIndex, 'queued' | 'ofOwner'>;
+    readonly index: Pick<JobIndex, 'countAhead' | 'ofOwner'>;
   };
 }
 
@@ -51,7 +51,7 @@ async function list(
   const cursor = sent === undefined ? undefined : await cursors.read(sent, purpose);
   if (sent !== undefined && cursor === undefined) return answerProblem({ code: 'cursor_invalid' }, { requestId });
   const { jobs, next } = await listJobs({ owner, states: status, cursor, limit }, world);
-  const shown = await showJobs(jobs, world);
+  const shown = await Promise.all(jobs.map((job) => showJob(job, world)));
   const body: z.infer<typeof jobListSchema> = {
     jobs: shown.map((each) => jobBody(each.job, each)),
     nextCursor: next === undefined ? null : await cursors.sign(next, purpose),
