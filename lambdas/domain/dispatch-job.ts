@@ -47,7 +47,7 @@ async function serveHint(world: World, job: Job, shift: Shift): Promise<boolean>
   }
   if (job.cancelRequestedAt !== undefined) {
     // Another worker watches it, and would see the request only at its next write.
-    await vendor.cancel(job.vendorJobId, AbortSignal.any([shift.signal, AbortSignal.timeout(askTimeoutMs)]));
+    await vendor.cancel(job.vendorJobId, AbortSignal.any([shift.signal, world.waiting.deadline(askTimeoutMs)]));
   }
   return false;
 }

@@ -20,6 +20,11 @@ export interface Waiting {
   wait(durationMs: number, signal: AbortSignal): Promise<void>;
 }
 
+export interface Deadlines {
+  /** Aborts after so long. */
+  deadline(durationMs: number): AbortSignal;
+}
+
 export type Read =
   | { readonly kind: 'job'; readonly job: Job }
   | { readonly kind: 'erased'; readonly tombstone: Tombstone };

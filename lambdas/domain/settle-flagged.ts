@@ -84,8 +84,8 @@ async function audit(world: OperatorWorld, order: Order): Promise<void> {
   });
 }
 
-function bounded(): AbortSignal {
-  return AbortSignal.timeout(askTimeoutMs);
+function bounded(world: OperatorWorld): AbortSignal {
+  return world.waiting.deadline(askTimeoutMs);
 }
 
 async function adopt(
@@ -101,7 +101,7 @@ async function adopt(
   if (owner !== undefined && !(owner.jobId === job.id && owner.generation === job.generation)) {
     return { kind: 'vendor_job_owned', jobId: owner.jobId };
   }
-  const word = await vendor.ask(vendorJobId, bounded());
+  const word = await vendor.ask(vendorJobId, bounded(world));
   if (word.kind === 'gone') return { kind: 'vendor_job_unknown' };
   if (word.kind === 'unreachable') return { kind: 'vendor_unreachable', message: word.message };
   if (order.dryRun) return { kind: 'would' };
@@ -109,7 +109,7 @@ async function adopt(
   const accepted = await accept(world, job, vendorJobId, world.clock.now());
   if (accepted.kind === 'flagged') return { kind: 'vendor_job_owned', jobId: job.id };
   if (accepted.kind === 'moved_on') return { kind: 'moved_on', job: accepted.actual };
-  const applied = await applyWord(world, accepted.job, vendor, word, bounded());
+  const applied = await applyWord(world, accepted.job, vendor, word, bounded(world));
   if (applied.kind === 'settled' || applied.kind === 'flagged') return { kind: 'done', job: applied.job };
   await world.doorbell.ring(job.lane, job.id);
   return { kind: 'done', job: accepted.job };
@@ -153,7 +153,7 @@ async function resend(
 ): Promise<Settled> {
   if (job.state !== 'needs_attention' || vendor === undefined) return { kind: 'moved_on', job };
   if (job.vendorJobId !== undefined) {
-    const word = await vendor.ask(job.vendorJobId, bounded());
+    const word = await vendor.ask(job.vendorJobId, bounded(world));
     if (word.kind === 'pending') return { kind: 'still_may_run', allowedFrom: undefined };
     if (word.kind === 'succeeded') return await takeInstead(world, order, job, vendor);
   }
@@ -184,8 +184,8 @@ async function takeInstead(
   vendor: Vendor,
 ): Promise<Settled> {
   if (order.dryRun) return { kind: 'moved_on', job };
-  const word = await vendor.ask(job.vendorJobId ?? '', bounded());
-  const applied = await applyWord(world, job, vendor, word, bounded());
+  const word = await vendor.ask(job.vendorJobId ?? '', bounded(world));
+  const applied = await applyWord(world, job, vendor, word, bounded(world));
   return { kind: 'moved_on', job: applied.kind === 'settled' ? applied.job : job };
 }
 

@@ -129,7 +129,7 @@ async function tendFlagged(world: World, tick: Tick, job: Job<'needs_attention'>
 
 async function find(world: World, tick: Tick, vendor: Vendor, job: Job<'needs_attention'>): Promise<void> {
   if (vendor.find === undefined) return;
-  await tick.pace.run(job.vendor, async () => await lookUp(world, vendor, job, askSignal(tick, askTimeoutMs)));
+  await tick.pace.run(job.vendor, async () => await lookUp(world, vendor, job, askSignal(world, tick, askTimeoutMs)));
 }
 
 async function askFlagged(
@@ -159,7 +159,9 @@ async function tendFailed(world: World, tick: Tick, job: Job<'failed'>): Promise
   if (vendor === undefined) return await withoutVendor(world, job);
   const id = job.vendorJobId;
   const word =
-    id === undefined ? undefined : await tick.pace.run(job.vendor, () => vendor.ask(id, askSignal(tick, askTimeoutMs)));
+    id === undefined
+      ? undefined
+      : await tick.pace.run(job.vendor, () => vendor.ask(id, askSignal(world, tick, askTimeoutMs)));
   const ended = word?.kind === 'succeeded' || word?.kind === 'failed' || word?.kind === 'canceled';
   if (ended) await unbindAndFree(world, job);
   else await freeIfOver(world, vendor, job);
@@ -173,16 +175,16 @@ async function ask(
   vendorJobId: string,
 ): Promise<(Applied & { said?: boolean }) | undefined> {
   const applied = await tick.pace.run(job.vendor, async () => {
-    if (job.cancelRequestedAt !== undefined) await vendor.cancel(vendorJobId, askSignal(tick, askTimeoutMs));
-    const word: VendorWord = await vendor.ask(vendorJobId, askSignal(tick, askTimeoutMs));
-    const result = await applyWord(world, job, vendor, word, askSignal(tick, copyTimeoutMs));
+    if (job.cancelRequestedAt !== undefined) await vendor.cancel(vendorJobId, askSignal(world, tick, askTimeoutMs));
+    const word: VendorWord = await vendor.ask(vendorJobId, askSignal(world, tick, askTimeoutMs));
+    const result = await applyWord(world, job, vendor, word, askSignal(world, tick, copyTimeoutMs));
     return { ...result, said: word.kind === 'pending' };
   });
   return applied;
 }
 
-function askSignal(tick: Tick, timeoutMs: number): AbortSignal {
-  return AbortSignal.any([tick.shift.signal, AbortSignal.timeout(timeoutMs)]);
+function askSignal(world: World, tick: Tick, timeoutMs: number): AbortSignal {
+  return AbortSignal.any([tick.shift.signal, world.waiting.deadline(timeoutMs)]);
 }
 
 /** The hold goes once the job can't be running at the vendor: unbound in the job first, then freed in the lane. */

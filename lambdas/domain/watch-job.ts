@@ -135,7 +135,7 @@ class Watch {
   async #cancelIfAsked(signal: AbortSignal): Promise<void> {
     if (this.#job.cancelRequestedAt === undefined || this.#cancelAsked) return;
     this.#cancelAsked = true;
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(askTimeoutMs)]);
+    const bounded = AbortSignal.any([signal, this.#world.waiting.deadline(askTimeoutMs)]);
     await this.#vendor.cancel(this.#job.vendorJobId, bounded);
   }
 

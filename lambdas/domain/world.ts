@@ -2,6 +2,7 @@ import type { Job } from './job.ts';
 import type { Lane } from './lane.ts';
 import type {
   Clock,
+  Deadlines,
   Doorbell,
   EventBus,
   EvidenceStore,
@@ -39,7 +40,7 @@ export interface Notices {
 export interface World {
   readonly clock: Clock;
   readonly tokens: Tokens;
-  readonly waiting: Waiting;
+  readonly waiting: Waiting & Deadlines;
   readonly jobs: JobStore;
   readonly index: JobIndex;
   readonly lanes: LaneStore;

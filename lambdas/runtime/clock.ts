@@ -1,10 +1,10 @@
 import { setTimeout as timeout } from 'node:timers/promises';
-import type { Clock, Waiting } from '../domain/ports.ts';
+import type { Clock, Deadlines, Waiting } from '../domain/ports.ts';
 
 /** The real time. Tests give the domain one that they move themselves. */
 export const systemClock: Clock = { now: () => Date.now() };
 
-export const systemWaiting: Waiting = {
+export const systemWaiting: Waiting & Deadlines = {
   wait: async (durationMs, signal) => {
     try {
       await timeout(Math.max(0, durationMs), undefined, { signal });
@@ -12,4 +12,5 @@ export const systemWaiting: Waiting = {
       if (!signal.aborted) throw error;
     }
   },
+  deadline: (durationMs) => AbortSignal.timeout(durationMs),
 };

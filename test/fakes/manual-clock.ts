@@ -1,4 +1,4 @@
-import type { Clock, Waiting } from '../../lambdas/domain/ports.ts';
+import type { Clock, Deadlines, Waiting } from '../../lambdas/domain/ports.ts';
 
 interface Sleeper {
   readonly until: number;
@@ -6,7 +6,7 @@ interface Sleeper {
 }
 
 /** Time that only a test moves. Who waits on it wakes in the order of their deadlines. */
-export class ManualClock implements Clock, Waiting {
+export class ManualClock implements Clock, Waiting, Deadlines {
   #now: number;
   #sleepers: Sleeper[] = [];
 
@@ -33,6 +33,12 @@ export class ManualClock implements Clock, Waiting {
         wake();
       });
     });
+  }
+
+  deadline(durationMs: number): AbortSignal {
+    const over = new AbortController();
+    this.#sleepers.push({ until: this.#now + durationMs, wake: () => over.abort() });
+    return over.signal;
   }
 
   /** Moves to a moment, never back, waking who waited for one on the way. */
