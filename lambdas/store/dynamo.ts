@@ -1,4 +1,4 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 
 const connectionTimeoutMs = 1_000;
 const requestTimeoutMs = 3_000;
@@ -7,10 +7,13 @@ const maxAttempts = 3;
 
 /**
  * The client of every store. By default the SDK waits for ever on a socket that went silent, and with a request timeout
- * alone it only logs a warning: all three options are needed.
+ * alone it only logs a warning: all three options are needed. Where it is comes from AWS's own variables, unless said.
  */
-export function createDynamo(): DynamoDBClient {
+export function createDynamo(
+  elsewhere: Pick<DynamoDBClientConfig, 'endpoint' | 'region' | 'credentials'> = {},
+): DynamoDBClient {
   return new DynamoDBClient({
+    ...elsewhere,
     maxAttempts,
     requestHandler: {
       connectionTimeout: connectionTimeoutMs,

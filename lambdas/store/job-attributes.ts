@@ -142,14 +142,16 @@ export const jobAttributes: { readonly [F in Exclude<keyof JobFields, 'id'>]: At
   },
 };
 
-/** The index key. A user is visible ASCII, so the last space divides; unlike the domain's form it never grows threefold. */
+/** What divides the two parts, and what escapes it. */
+const RESERVED = /[%/]/g;
+
+/** The index key. The domain's form escapes much more, and can grow threefold. */
 export function storedOwner(owner: string): string {
-  return `${tenantOf(owner)} ${userOf(owner)}`;
+  return [tenantOf(owner), userOf(owner)].map((part) => part.replace(RESERVED, encodeURIComponent)).join('/');
 }
 
 export function readOwner(stored: string): string {
-  const space = stored.lastIndexOf(' ');
-  return ownerOf(stored.slice(0, space), stored.slice(space + 1));
+  return ownerOf(tenantOf(stored), userOf(stored));
 }
 
 function number(name: string): Attribute<number> {
