@@ -77,6 +77,7 @@ export const LOG_EVENTS = {
   result_not_copied: event('error', 'vendor', 'reason', 'error'),
 
   socket_opened: event('info'),
+  socket_refused: event('info', 'reason'),
   socket_closed: event('info', 'reason'),
   follower_gone: event('info', 'status'),
   follower_not_reached: event('warn', 'error'),
@@ -87,6 +88,7 @@ export const LOG_EVENTS = {
   reconcile_finished: event('info', 'checked', 'count', 'durationMs'),
   reconcile_step_failed: event('error', 'reason', 'error'),
   operator_acted: event('warn', 'reason', 'keyId', 'generation', 'outcome'),
+  settling_failed: event('error', 'error'),
 } as const satisfies Record<string, { level: Level; fields: readonly Field[] }>;
 
 export type LogEvent = keyof typeof LOG_EVENTS;

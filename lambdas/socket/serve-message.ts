@@ -1,0 +1,110 @@
+import { followJob } from '../domain/follow-job.ts';
+import type { Job } from '../domain/job.ts';
+import type { JobStore } from '../domain/ports.ts';
+import type { JobBody } from '../http/job-body.ts';
+import type { SocketAnswer, SocketEvent } from './entry.ts';
+import { problemMessage, readCommand, type Command, type Outgoing } from './messages.ts';
+
+export type Delivery =
+  | { readonly kind: 'posted' }
+  /** The connection is closed for good. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+export interface Postbox {
+  post(connectionId: string, message: Outgoing): Promise<Delivery>;
+}
+
+export interface ServeMessageSettings {
+  readonly jobs: Pick<JobStore, 'read' | 'follow' | 'unfollow'>;
+  readonly postbox: Postbox;
+  /** The job as its followers see it. */
+  readonly render: (job: Job) => Promise<JobBody>;
+}
+
+/** One message of a socket. Answers are posted to the connection: the API has no answers of its own. */
+export async function serveMessage(event: SocketEvent, settings: ServeMessageSettings): Promise<SocketAnswer> {
+  const read = readCommand(event.body);
+  if (read.kind === 'refused') await say(event, [problemMessage(read.refusal)], settings);
+  else await obey(read.command, event, settings);
+  return { statusCode: 200 };
+}
+
+/** What the other end is told where its message came to nothing by our fault. */
+export async function sayUnavailable(event: SocketEvent, { postbox }: Pick<ServeMessageSettings, 'postbox'>) {
+  await say(event, [problemMessage({ code: 'unavailable', detail: 'Send the same message again.' })], { postbox });
+}
+
+async function obey(command: Command, event: SocketEvent, settings: ServeMessageSettings): Promise<void> {
+  switch (command.action) {
+    case 'follow':
+      return await follow(event, [...new Set(command.jobIds)], settings);
+    case 'unfollow':
+      await Promise.all(command.jobIds.map((id) => settings.jobs.unfollow(id, event.connectionId)));
+      return undefined;
+    case 'ping':
+      await say(event, [{ type: 'pong' }], settings);
+      return undefined;
+    default:
+      return command satisfies never;
+  }
+}
+
+/** Following comes first and the snapshot after it: whatever changes in between, its follower hears of. */
+async function follow(event: SocketEvent, jobIds: readonly string[], settings: ServeMessageSettings): Promise<void> {
+  const answers = await Promise.all(jobIds.map((id) => followOne(event, id, settings)));
+  const isOpen = await say(event, answers.flat(), settings);
+  if (!isOpen) await Promise.all(jobIds.map((id) => settings.jobs.unfollow(id, event.connectionId)));
+}
+
+async function followOne(
+  { principal, connectionId }: SocketEvent,
+  jobId: string,
+  settings: ServeMessageSettings,
+): Promise<readonly Outgoing[]> {
+  const { jobs, render } = settings;
+  let following = await followJob(jobs, principal, jobId, connectionId);
+  if (following.kind === 'full' && (await dropDeadFollowers(following.job, settings))) {
+    following = await followJob(jobs, principal, jobId, connectionId);
+  }
+  switch (following.kind) {
+    case 'following':
+      return [{ type: 'job', job: await render(following.job) }];
+    case 'full':
+      return [{ type: 'job', job: await render(following.job) }, problemMessage({ code: 'followers_limit' }, jobId)];
+    case 'absent':
+      return [problemMessage({ code: 'job_not_found' }, jobId)];
+    default:
+      return following satisfies never;
+  }
+}
+
+/**
+ * Sockets that reconnected while their job stood still leave dead followers behind. Only a post finds them out, and a
+ * snapshot does the living ones no harm.
+ */
+async function dropDeadFollowers(job: Job, { jobs, postbox, render }: ServeMessageSettings): Promise<boolean> {
+  const snapshot: Outgoing = { type: 'job', job: await render(job) };
+  const dropped = await Promise.all(
+    job.followers.map(async (follower) => {
+      const { kind } = await postbox.post(follower, snapshot);
+      if (kind === 'gone') await jobs.unfollow(job.id, follower);
+      return kind === 'gone';
+    }),
+  );
+  return dropped.includes(true);
+}
+
+/** In order, one after the other. False: nobody is there any more. */
+async function say(
+  { connectionId, log }: SocketEvent,
+  messages: readonly Outgoing[],
+  { postbox }: Pick<ServeMessageSettings, 'postbox'>,
+): Promise<boolean> {
+  for (const message of messages) {
+    const delivery = await postbox.post(connectionId, message);
+    if (delivery.kind === 'gone') return false;
+    if (delivery.kind === 'failed') log.write('follower_not_reached', { error: delivery.error });
+  }
+  return true;
+}
