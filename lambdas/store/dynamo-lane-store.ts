@@ -173,14 +173,13 @@ export class DynamoLaneStore implements LaneStore {
 function holdTerms(token: string, unit: HeldUnit, rank: number, supposed: Supposed): Terms {
   return (expression) => {
     const held = expression.name('held');
-    const virtualTime = expression.name('virtualTime');
     const isProbe = supposed.state === 'tripped';
     return {
       conditions: [
         `${expression.name('state')} = ${expression.value(supposed.state)}`,
         `${expression.name('notBefore')} <= ${expression.value(unit.acquiredAt)}`,
         `size(${held}) < ${expression.name('cap')}`,
-        ...(supposed.movesVirtualTime ? [`${virtualTime} <= ${expression.value(rank)}`] : []),
+        ...(supposed.movesVirtualTime ? [`${expression.name('virtualTime')} <= ${expression.value(rank)}`] : []),
       ],
       set: {
         ...(supposed.movesVirtualTime ? { virtualTime: rank } : {}),
