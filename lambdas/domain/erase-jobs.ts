@@ -33,11 +33,12 @@ export async function eraseJob(id: string, principal: Principal, world: EraseWor
 }
 
 async function eraseFound(found: Job, world: EraseWorld): Promise<JobErasure> {
-  const canceled = await cancelFound(found, world);
-  if (canceled.kind !== 'found') return { kind: 'erased', id: found.id };
-  const { job } = canceled;
+  await cancelFound(found, world);
+  const read = await world.jobs.read(found.id);
+  if (read?.kind !== 'job') return { kind: 'erased', id: found.id };
+  const { job } = read;
   if (!isTerminal(job.state) || job.hold !== undefined) return { kind: 'pending', job };
-  // Its event goes first: afterwards nobody could say how it ended.
+  // An event that is still due goes first: afterwards nobody could say how the job ended.
   await announce(world, job);
   // The data before the job: a crash in between leaves a job that can still be found and erased, never lost pictures.
   await eraseData(job, world);

@@ -1,9 +1,11 @@
 import sharp from 'sharp';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { jobIdOf } from '../../lambdas/domain/idempotency.ts';
-import { inputKeyOf, isTerminal, states, type Job, type State } from '../../lambdas/domain/job.ts';
+import { inputKeyOf, states } from '../../lambdas/domain/job.ts';
 import { uploadKeyOf } from '../../lambdas/domain/upload.ts';
+import { formCall, jsonCall } from '../fixtures/http-calls.ts';
 import { formBody, HttpGateway, type Received, type Sent } from '../fixtures/http-gateway.ts';
+import { jobInState } from '../fixtures/job-in-state.ts';
 import { photoWithPlace } from '../fixtures/photo-with-place.ts';
 
 let photo: Uint8Array;
@@ -20,18 +22,11 @@ beforeEach(async () => {
   await gateway.grantKey('ann-server');
 });
 
-const asAnn = { 'x-api-key': 'ann-server', 'slowlane-user': 'ann' };
 const annsJob = jobIdOf('acme/ann', 'key-1');
 
-function form(parts: Record<string, string | Uint8Array> = {}, headers: Record<string, string> = {}): Sent {
-  const { body, headers: framing } = formBody({ feature: 'upscale', image: photo, ...parts });
-  return { body, headers: { ...asAnn, 'idempotency-key': 'key-1', ...framing, ...headers } };
-}
-
-function json(body: unknown, headers: Record<string, string> = {}): Sent {
-  const framing = { 'content-type': 'application/json' };
-  return { body: JSON.stringify(body), headers: { ...asAnn, 'idempotency-key': 'key-1', ...framing, ...headers } };
-}
+const form = (parts: Record<string, string | Uint8Array> = {}, headers: Record<string, string> = {}): Sent =>
+  formCall({ image: photo, ...parts }, headers);
+const json = jsonCall;
 
 const statusesOf = (answers: readonly Received[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
@@ -143,27 +138,10 @@ describe('a new submit', () => {
   });
 });
 
-/** The job as it may be found, whatever has happened to it. */
-function inState(job: Job, state: State): Job {
-  return {
-    ...job,
-    ...(isTerminal(state) ? {} : { hold: { token: 'hold' } }),
-    state,
-    claimToken: 'claim',
-    sendBy: 1,
-    dispatchBy: 1,
-    vendorJobId: 'vendor-1',
-    runUntil: 1,
-    flag: { code: 'unknown_send', since: job.createdAt },
-    failure: { code: 'failed_at_vendor', message: 'It failed.' },
-    finishedAt: job.createdAt,
-  } as Job;
-}
-
 describe('the same key', () => {
   it.each(states)('with the same request returns the original as it is: %s', async (state) => {
     await submit(form());
-    gateway.jobs.put(inState(gateway.jobs.get(annsJob), state));
+    gateway.jobs.put(jobInState(gateway.jobs.get(annsJob), state));
     const before = traces();
     gateway.calls.length = 0;
     const { status, headers, body } = await submit(form());
@@ -246,7 +224,7 @@ describe('the same key', () => {
 
   it('of an erased job answers 410, and never buys again', async () => {
     await submit(form());
-    const job = inState(gateway.jobs.get(annsJob), 'succeeded');
+    const job = jobInState(gateway.jobs.get(annsJob), 'succeeded');
     gateway.jobs.put(job);
     await gateway.jobs.erase(job, gateway.clock.now());
     const { status, body } = await submit(form());
@@ -386,7 +364,7 @@ describe('a refusal', () => {
     await submit(form());
     const second = form({}, { 'idempotency-key': 'key-2' });
     expect((await submit(second)).body['code']).toBe('active_jobs_limit');
-    gateway.jobs.put(inState(gateway.jobs.get(annsJob), 'succeeded'));
+    gateway.jobs.put(jobInState(gateway.jobs.get(annsJob), 'succeeded'));
     expect((await submit(second)).status).toBe(202);
   });
 });
