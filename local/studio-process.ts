@@ -82,8 +82,8 @@ async function startStudio(options: StudioOptions, folder: string, secret: Studi
       WEBHOOK_SECRET: secret.webhookSecret,
     },
   });
-  await log.close();
-  await once(child, 'spawn');
+  // In one await: the event may come while the file is being closed.
+  await Promise.all([once(child, 'spawn'), log.close()]);
   const { pid } = child;
   if (pid === undefined) throw new Error('The studio has no process id.');
   child.unref();

@@ -15,26 +15,22 @@ const inputs = ['bin', 'lib', 'lambdas', 'cdk.json', 'package-lock.json'];
  */
 export const studioPlaceholder = 'http://127.255.255.254:65535';
 
-export interface SynthesisTimes {
-  readonly folder: string;
-  readonly cached: boolean;
-}
-
-/** Synthesizes the app's `local` environment, or finds the result of an earlier run over the same sources. */
-export async function synthesize(): Promise<SynthesisTimes> {
+/** Synthesizes the app's `local` environment, unless an earlier run did so from the same sources. @returns the folder. */
+export async function synthesize(): Promise<string> {
   const folder = path.join(buildFolder, (await hashInputs()).slice(0, 16));
-  if (await exists(path.join(folder, 'manifest.json'))) return { folder, cached: true };
+  if (await exists(path.join(folder, 'manifest.json'))) return folder;
   const working = `${folder}.${process.pid}`;
   await mkdir(buildFolder, { recursive: true });
   await run(path.join(root, 'bin/slowlane.ts'), {
     ...process.env,
     CDK_OUTDIR: working,
-    CDK_CONTEXT_JSON: JSON.stringify({ environment: 'local' }),
+    // Functions are named after their constructs, whose paths the CDK CLI puts in templates by default.
+    CDK_CONTEXT_JSON: JSON.stringify({ environment: 'local', 'aws:cdk:enable-path-metadata': true }),
     STUDIO_URL: studioPlaceholder,
   });
   await moveInto(working, folder);
   await dropOthers(folder);
-  return { folder, cached: false };
+  return folder;
 }
 
 async function run(script: string, env: NodeJS.ProcessEnv): Promise<void> {

@@ -9,7 +9,7 @@ import { readBody, sendJson } from './http-body.ts';
 
 export interface ControlOptions {
   readonly calls: CallLedger;
-  readonly functions: () => Functions;
+  readonly functions: Functions;
   readonly dynamo: DynamoStore;
   readonly queues: QueueStore;
   readonly events: EventStore;
@@ -42,11 +42,11 @@ export async function handleControl(
     case 'GET events':
       return sendJson(response, 200, options.events.after(Number(url.searchParams.get('after') ?? 0)));
     case 'GET functions':
-      return sendJson(response, 200, describeFunctions(options.functions()));
+      return sendJson(response, 200, describeFunctions(options.functions));
     case 'POST invoke':
-      return await invoke(request, response, options.functions(), name ?? '');
+      return await invoke(request, response, options.functions, name ?? '');
     case 'POST kill':
-      return await kill(request, response, options.functions());
+      return await kill(request, response, options.functions);
     default:
       return sendJson(response, 404, { message: 'Not Found' });
   }

@@ -56,7 +56,8 @@ export interface ManagementOptions {
   readonly permissions: () => Permissions;
   readonly calls: CallLedger;
   readonly region: string;
-  readonly apiId: () => string;
+  /** Which API it manages; none where the template has no sockets. */
+  readonly socket: { readonly apiId: string } | undefined;
 }
 
 const operations: Readonly<Record<string, string>> = {
@@ -71,7 +72,7 @@ export async function serveManagement(options: ManagementOptions): Promise<Loopb
 }
 
 async function manage(request: IncomingMessage, response: ServerResponse, options: ManagementOptions): Promise<void> {
-  const { connections, permissions, calls, region, apiId } = options;
+  const { connections, permissions, calls, region, socket: api } = options;
   const [, stage = '', encodedId] = /^\/([^/]+)\/@connections\/([^/?]+)/.exec(request.url ?? '') ?? [];
   const method = request.method ?? '';
   const operation = operations[method];
@@ -81,7 +82,7 @@ async function manage(request: IncomingMessage, response: ServerResponse, option
     return refuse(response, 403, 'MissingAuthenticationTokenException', 'Missing Authentication Token');
   calls.record(caller, `execute-api.${operation}`);
   const id = decodeURIComponent(encodedId);
-  const resource = `arn:aws:execute-api:${region}:${accountId}:${apiId()}/${stage}/${method}/@connections/${id}`;
+  const resource = `arn:aws:execute-api:${region}:${accountId}:${api?.apiId ?? ''}/${stage}/${method}/@connections/${id}`;
   const refusal = permissions().refusal(caller, { action: 'execute-api:ManageConnections', resources: [resource] });
   if (refusal !== undefined) return refuse(response, 403, 'ForbiddenException', refusal);
   const body = await readBody(request, messageLimitBytes);

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { CloudAssembly } from '../assembly/cloud-assembly.ts';
 import type { Functions } from './functions.ts';
 import { belongsTo, integrationsByRef, stageOf } from './http-api.ts';
-import { resourcesOfType } from './identity.ts';
+import { apiId as apiIdOf, resourcesOfType } from './identity.ts';
 import type { Resolver } from './resolve.ts';
 import { SocketApi, type SocketRoute } from './socket-api.ts';
 import type { SocketAuthorizer } from './socket-authorizer.ts';
@@ -24,6 +24,20 @@ const authorizerSchema = z.object({
   IdentitySource: z.array(z.string()).default([]),
 });
 
+/** The WebSocket API's id and stage, which are known before anything is resolved. */
+export function socketIdentity(assembly: CloudAssembly): { apiId: string; stage: string } | undefined {
+  const [api] = socketApis(assembly);
+  const stage = resourcesOfType(assembly, 'AWS::ApiGatewayV2::Stage').find((one) => {
+    const owner = one.properties['ApiId'] as { Ref?: string } | undefined;
+    return api !== undefined && one.stackName === api.stackName && owner?.Ref === api.logicalId;
+  });
+  const name = stage?.properties['StageName'];
+  return api === undefined || typeof name !== 'string' ? undefined : { apiId: apiIdOf(api), stage: name };
+}
+
+const socketApis = (assembly: CloudAssembly) =>
+  resourcesOfType(assembly, 'AWS::ApiGatewayV2::Api').filter((one) => one.properties['ProtocolType'] === 'WEBSOCKET');
+
 /** Reads the template's WebSocket API: routes, integrations, stage and the authorizer of $connect. */
 export function readSocketApi(
   assembly: CloudAssembly,
@@ -31,9 +45,7 @@ export function readSocketApi(
   functions: Functions,
   connections: SocketConnections,
 ): SocketApi | undefined {
-  const [api, second] = resourcesOfType(assembly, 'AWS::ApiGatewayV2::Api').filter(
-    (one) => one.properties['ProtocolType'] === 'WEBSOCKET',
-  );
+  const [api, second] = socketApis(assembly);
   if (api === undefined) return undefined;
   if (second !== undefined) throw new Error('The local runtime serves one WebSocket API.');
   const apiId = resolver.identity(api).ref;
