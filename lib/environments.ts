@@ -1,5 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { maxCap } from '../lambdas/domain/lane.ts';
 import {
   featureSettings,
   issuerSettings,
@@ -20,7 +21,7 @@ const lane = z
     /** How many jobs the vendor may be running for us when the lane is first opened; changed at run time afterwards. */
     cap: z.int().nonnegative(),
     /** The most that the cap can be raised to without a deployment: the lane's workers. */
-    ceiling: z.int().min(1).max(1000),
+    ceiling: z.int().min(1).max(maxCap, `must be at most ${maxCap}: a larger pool is two lanes`),
   })
   .refine(({ cap, ceiling }) => cap <= ceiling, { path: ['cap'], error: 'must not be above the ceiling' });
 

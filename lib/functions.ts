@@ -66,7 +66,8 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     timeoutSeconds: httpSeconds,
     grants: [
       ...authenticates,
-      table('PutItem', 'DeleteItem'),
+      table('BatchGetItem', 'PutItem', 'DeleteItem'),
+      index('owner'),
       // S3 tells a missing upload from a forbidden one only to those who may list it.
       readsList('uploads'),
       pictures('uploads', 'GetObject'),
@@ -91,7 +92,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     does: 'Cancels a queued job, or asks for the cancellation of one that was sent',
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [...authenticates, ...showsJobs, allRings, ...announces],
+    grants: [...authenticates, ...showsJobs, ...announces],
   },
   'erase-jobs': {
     does: "Erases a job, or all of a user's, with their pictures",
@@ -106,7 +107,6 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
       pictures('results', 'DeleteObject'),
       readsList('uploads', 'inputs', 'results'),
       ...showsJobs,
-      allRings,
       ...announces,
     ],
   },
@@ -141,7 +141,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     grants: [
       signingSecret,
       { on: 'vendor-secrets' },
-      table('GetItem', 'PutItem', 'UpdateItem', 'Query'),
+      table('GetItem', 'PutItem', 'UpdateItem'),
       pictures('results', 'PutObject'),
       ...showsJobs,
       allRings,
@@ -173,19 +173,19 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     does: 'Admits a socket by its ticket, once',
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [table('GetItem', 'UpdateItem', 'DeleteItem')],
+    grants: [table('DeleteItem')],
   },
   'connect-socket': {
     does: 'Notes who is at the other end of a socket',
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [table('GetItem', 'PutItem', 'UpdateItem')],
+    grants: [table('PutItem', 'UpdateItem')],
   },
   'disconnect-socket': {
     does: 'Forgets a closed socket',
     memoryMb: 512,
     timeoutSeconds: 10,
-    grants: [table('GetItem', 'UpdateItem', 'DeleteItem')],
+    grants: [table('UpdateItem')],
   },
   'follow-job': {
     does: 'Lets a socket follow jobs, and answers with their snapshots',
@@ -202,7 +202,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
       { on: 'lane-rings', lanes: 'own' },
       signingSecret,
       { on: 'vendor-secrets' },
-      table('GetItem', 'PutItem', 'UpdateItem', 'Query'),
+      table('GetItem', 'PutItem', 'UpdateItem'),
       pictures('inputs', 'GetObject'),
       // A missing input is the job's fault, a forbidden one ours: S3 tells them apart only to those who may list.
       readsList('inputs'),
@@ -218,7 +218,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     grants: [
       signingSecret,
       { on: 'vendor-secrets' },
-      table('GetItem', 'PutItem', 'UpdateItem', 'Query'),
+      table('GetItem', 'PutItem', 'UpdateItem'),
       index('active', 'attention'),
       pictures('results', 'PutObject'),
       ...showsJobs,

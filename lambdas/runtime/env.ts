@@ -119,7 +119,9 @@ const caller = { ENVIRONMENT, TABLE_NAME, SIGNING_SECRET_ARN, ISSUERS };
 /** The catalogue: a feature is known with its vendor's adapter. */
 const catalogue = { FEATURES, VENDORS };
 /** Every entry that shows a job: result links are signed for the bucket, places in the queue counted per lane. */
-const showsJobs = { ...caller, ...catalogue, BUCKET_NAME, LANES, RETENTION };
+const showsJobs = { ...caller, ...catalogue, BUCKET_NAME, LANES };
+/** Every entry that may end a job at its owner's word. */
+const cancelsJobs = { ...showsJobs, RETENTION, EVENT_BUS_NAME, SOCKET_MANAGEMENT_URL };
 /** Every function that may talk to a vendor and end a job. */
 const endsJobs = {
   ENVIRONMENT,
@@ -138,11 +140,11 @@ const endsJobs = {
 export const submitJobEnvironment = z.object({ ...showsJobs, LIMITS, PUBLIC_URL });
 export const readJobEnvironment = z.object(showsJobs);
 export const listJobsEnvironment = z.object(showsJobs);
-export const cancelJobEnvironment = z.object({ ...showsJobs, EVENT_BUS_NAME, SOCKET_MANAGEMENT_URL });
-export const eraseJobsEnvironment = z.object({ ...showsJobs, EVENT_BUS_NAME, SOCKET_MANAGEMENT_URL });
-export const createUploadEnvironment = z.object({ ...caller, ...catalogue, BUCKET_NAME, LIMITS });
+export const cancelJobEnvironment = z.object(cancelsJobs);
+export const eraseJobsEnvironment = z.object(cancelsJobs);
+export const createUploadEnvironment = z.object({ ...caller, ...catalogue, BUCKET_NAME });
 export const createClientTokenEnvironment = z.object({ ...caller, ...catalogue });
-export const createSocketTicketEnvironment = z.object({ ...caller, LIMITS, SOCKET_URL });
+export const createSocketTicketEnvironment = z.object({ ...caller, SOCKET_URL });
 export const describeApiEnvironment = z.object({ ...catalogue, ENVIRONMENT, PUBLIC_URL });
 export const receiveVendorEventEnvironment = z.object(endsJobs);
 export const operateJobsEnvironment = z.object({ ...endsJobs, ISSUERS });
@@ -157,7 +159,6 @@ export const followJobEnvironment = z.object({
   FEATURES,
   LANES,
   VENDORS,
-  RETENTION,
   SOCKET_MANAGEMENT_URL,
 });
 export const dispatchJobEnvironment = z.object({ ...endsJobs, LANE });

@@ -15,7 +15,7 @@ export interface GatewayDashboardProps {
   readonly httpApi: HttpApi;
 }
 
-const activeStates = ['queued', 'dispatching', 'running', 'needs_attention'];
+const activeStates = ['queued', 'held', 'needs_attention'];
 const width = 24;
 const minute = { period: Duration.minutes(1) };
 

@@ -53,6 +53,8 @@ export class GatewayFunction<Name extends FunctionName = FunctionName> extends C
       environment: pickVariables(props.name, props.variables),
       role,
       logGroup,
+      // In JSON format Lambda wraps each line in one of its own, and a metric in it is no longer a metric.
+      loggingFormat: lambda.LoggingFormat.TEXT,
       ...(props.reservedConcurrency !== undefined && { reservedConcurrentExecutions: props.reservedConcurrency }),
       ...(props.ringsItself === true && { recursiveLoop: lambda.RecursiveLoop.ALLOW }),
       ...(props.neverRetried === true && { retryAttempts: 0, maxEventAge: Duration.minutes(1) }),

@@ -1,8 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { environmentWith, onlyResource, resourcesOf, synthesize, templatesOf } from './synthesized.ts';
 
 const alarm = 'AWS::CloudWatch::Alarm';
 const alarms = Object.entries(resourcesOf(templatesOf('prod').gateway, alarm));
+
+/** As GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading.toLowerCase().replaceAll(' ', '-');
+}
 
 function alarmOn(part: string) {
   return onlyResource(templatesOf('prod').gateway, alarm, `Alarms${part}`).Properties;
@@ -31,6 +37,15 @@ describe('alarms', () => {
     expect(Properties['AlarmDescription']).toMatch(/^[A-Z].*[.] What to do: docs\/runbook\.md#[a-z-]+$/);
     expect(Properties['AlarmActions']).toEqual([{ Ref: expect.stringContaining('Topic') }]);
     expect(Properties['OKActions']).toEqual(Properties['AlarmActions']);
+  });
+
+  test('lead to a section of the runbook that exists', () => {
+    const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+    const sections = [...runbook.matchAll(/^## (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
+    const linked = new Set(
+      alarms.map(([, { Properties }]) => /#(.*)$/.exec(String(Properties['AlarmDescription']))?.[1]),
+    );
+    expect(sections).toEqual(expect.arrayContaining([...linked]));
   });
 
   test('a silent reconciler neither settles flagged jobs nor stays unnoticed', () => {

@@ -23,6 +23,11 @@ describe('environments', () => {
 
   test.each([
     ['a cap above its ceiling', { lanes: { default: { cap: 9, ceiling: 8 } } }, 'dev.lanes.default.cap'],
+    [
+      'a ceiling that one lane cannot have',
+      { lanes: { default: { cap: 9, ceiling: 101 } } },
+      'a larger pool is two lanes',
+    ],
     ['no lane at all', { lanes: {} }, 'dev.lanes: needs at least one lane'],
     [
       'a feature on an unknown lane',
@@ -68,14 +73,14 @@ describe('concurrency', () => {
   });
 
   test('a quota that has room for the ceilings reserves them', () => {
-    const lanes = { default: { cap: 2, ceiling: 500 }, slow: { cap: 1, ceiling: 400 } };
-    expect(planConcurrency(environmentWith({ accountConcurrencyQuota: 1000, lanes }))).toEqual({ kind: 'reserve' });
+    const lanes = { default: { cap: 2, ceiling: 60 }, slow: { cap: 1, ceiling: 40 } };
+    expect(planConcurrency(environmentWith({ accountConcurrencyQuota: 200, lanes }))).toEqual({ kind: 'reserve' });
   });
 
   test('ceilings that do not fit are refused with the numbers', () => {
-    const lanes = { default: { cap: 2, ceiling: 500 }, slow: { cap: 1, ceiling: 401 } };
-    expect(() => planConcurrency(environmentWith({ accountConcurrencyQuota: 1000, lanes }))).toThrow(
-      /staging\.lanes: the ceilings of default, slow take 901 workers, but of the account's quota of 1000 only 900/,
+    const lanes = { default: { cap: 2, ceiling: 60 }, slow: { cap: 1, ceiling: 41 } };
+    expect(() => planConcurrency(environmentWith({ accountConcurrencyQuota: 200, lanes }))).toThrow(
+      /staging\.lanes: the ceilings of default, slow take 101 workers, but of the account's quota of 200 only 100/,
     );
   });
 });

@@ -8,9 +8,11 @@ import { idPart, onlyResource, resourcesOf, templatesOf } from './synthesized.ts
  */
 const permitted: Readonly<Record<FunctionName, readonly string[]>> = {
   'submit-job': [
+    'dynamodb:BatchGetItem table',
     'dynamodb:DeleteItem table',
     'dynamodb:GetItem table',
     'dynamodb:PutItem table',
+    'dynamodb:Query index/owner',
     'dynamodb:Query index/queued',
     'dynamodb:UpdateItem table',
     's3:DeleteObject inputs/*',
@@ -45,7 +47,6 @@ const permitted: Readonly<Record<FunctionName, readonly string[]>> = {
     'execute-api:ManageConnections post',
     's3:GetObject results/*',
     'secretsmanager:GetSecretValue signing',
-    'sqs:SendMessage rings',
   ],
   'erase-jobs': [
     'dynamodb:DeleteItem table',
@@ -63,7 +64,6 @@ const permitted: Readonly<Record<FunctionName, readonly string[]>> = {
     's3:GetObject results/*',
     's3:ListBucket if uploads/*,inputs/*,results/*',
     'secretsmanager:GetSecretValue signing',
-    'sqs:SendMessage rings',
   ],
   'create-upload': [
     'dynamodb:GetItem table',
@@ -88,7 +88,6 @@ const permitted: Readonly<Record<FunctionName, readonly string[]>> = {
     'dynamodb:GetItem table',
     'dynamodb:PutItem table',
     'dynamodb:Query index/queued',
-    'dynamodb:Query table',
     'dynamodb:UpdateItem table',
     'events:PutEvents bus',
     'execute-api:ManageConnections post',
@@ -121,9 +120,9 @@ const permitted: Readonly<Record<FunctionName, readonly string[]>> = {
     'secretsmanager:GetSecretValue signing',
     'sqs:SendMessage rings',
   ],
-  'authorize-socket': ['dynamodb:DeleteItem table', 'dynamodb:GetItem table', 'dynamodb:UpdateItem table'],
-  'connect-socket': ['dynamodb:GetItem table', 'dynamodb:PutItem table', 'dynamodb:UpdateItem table'],
-  'disconnect-socket': ['dynamodb:DeleteItem table', 'dynamodb:GetItem table', 'dynamodb:UpdateItem table'],
+  'authorize-socket': ['dynamodb:DeleteItem table'],
+  'connect-socket': ['dynamodb:PutItem table', 'dynamodb:UpdateItem table'],
+  'disconnect-socket': ['dynamodb:UpdateItem table'],
   'follow-job': [
     'dynamodb:GetItem table',
     'dynamodb:Query index/queued',
@@ -135,7 +134,6 @@ const permitted: Readonly<Record<FunctionName, readonly string[]>> = {
     'dynamodb:GetItem table',
     'dynamodb:PutItem table',
     'dynamodb:Query index/queued',
-    'dynamodb:Query table',
     'dynamodb:UpdateItem table',
     'events:PutEvents bus',
     'execute-api:ManageConnections post',
@@ -156,7 +154,6 @@ const permitted: Readonly<Record<FunctionName, readonly string[]>> = {
     'dynamodb:Query index/active',
     'dynamodb:Query index/attention',
     'dynamodb:Query index/queued',
-    'dynamodb:Query table',
     'dynamodb:UpdateItem table',
     'events:PutEvents bus',
     'execute-api:ManageConnections post',
