@@ -1,3 +1,4 @@
+import type { Job } from './job.ts';
 import type { Lane } from './lane.ts';
 import { activeShards, type Due } from './ports.ts';
 import { tendJob, type Tick } from './tend-job.ts';
@@ -7,8 +8,8 @@ import type { Shift } from './watch-job.ts';
 import type { World } from './world.ts';
 
 const pageSize = 100;
-/** Jobs of one shard that are looked at at once: enough that a silent vendor's don't hold up the others'. */
-const looksAtOnce = 250;
+/** Strong reads of one shard at once. */
+const readsAtOnce = 16;
 /** What a tick needs to come to its end in order. */
 const closingMs = 8_000;
 
@@ -79,7 +80,14 @@ async function tendShard(
   errors: unknown[],
 ): Promise<ShardSeen> {
   const seen: ShardSeen = { looked: 0, oldest: undefined };
-  const underWay = new Set<Promise<void>>();
+  const reading = new Set<Promise<void>>();
+  // Unbounded: what waits here stands in its own vendor's line, so that a silent vendor's jobs hold up no others.
+  const tending: Promise<void>[] = [];
+  const collect = (error: unknown) => void errors.push(error);
+  const look = async (due: Due) => {
+    const job = await readDue(world, due);
+    if (job !== undefined) tending.push(tendJob(world, tick, job).catch(collect));
+  };
   let cursor: string | undefined;
   do {
     const page = await world.index.due(shard, startedAt, cursor, pageSize);
@@ -87,24 +95,25 @@ async function tendShard(
       if (world.clock.now() >= until || tick.shift.signal.aborted) break;
       seen.looked += 1;
       seen.oldest ??= due.checkAt;
-      const look = tendDue(world, tick, due)
-        .catch((error: unknown) => void errors.push(error))
-        .finally(() => underWay.delete(look));
-      underWay.add(look);
-      if (underWay.size >= looksAtOnce) await Promise.race(underWay);
+      const read = look(due)
+        .catch(collect)
+        .finally(() => reading.delete(read));
+      reading.add(read);
+      if (reading.size >= readsAtOnce) await Promise.race(reading);
     }
     cursor = page.next;
   } while (cursor !== undefined && world.clock.now() < until && !tick.shift.signal.aborted);
-  await Promise.all(underWay);
+  await Promise.all(reading);
+  await Promise.all(tending);
   return seen;
 }
 
 /** The index only hints: the job itself, read strongly, says whether it is due. */
-async function tendDue(world: World, tick: Tick, due: Due): Promise<void> {
+async function readDue(world: World, due: Due): Promise<Job | undefined> {
   const read = await world.jobs.read(due.id);
-  if (read?.kind !== 'job') return;
-  if (read.job.checkAt > world.clock.now() && read.job.announce === undefined) return;
-  await tendJob(world, tick, read.job);
+  if (read?.kind !== 'job') return undefined;
+  const { job } = read;
+  return job.checkAt > world.clock.now() && job.announce === undefined ? undefined : job;
 }
 
 const mostCounted = 1_000;
