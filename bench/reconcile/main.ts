@@ -86,17 +86,15 @@ const now = Date.now();
 const jobs = new MemoryJobStore();
 const lanes = new MemoryLaneStore({ default: 100 });
 for (let number = 0; number < active; number += 1) {
-  const isDue = number < 2 * dueAtEach;
-  const base = storedJob(isDue ? 'running' : 'queued');
-  const times = { createdAt: now, queuedAt: now, checkAt: isDue ? now - 1_000 : now + 3_600_000 };
-  const running = isDue ? { watchUntil: now - 1_000, runUntil: now + 600_000, hold: { token: `h${number}` } } : {};
-  jobs.put({
-    ...base,
+  const fields = {
     id: `job_${number}`,
     vendor: number % 2 === 0 ? 'well' : 'silent',
-    ...times,
-    ...running,
-  } as never);
+    createdAt: now,
+    queuedAt: now,
+    checkAt: now + 3_600_000,
+  };
+  const due = { checkAt: now - 1_000, watchUntil: now - 1_000, runUntil: now + 600_000, hold: { token: `h${number}` } };
+  jobs.put(number < 2 * dueAtEach ? storedJob('running', { ...fields, ...due }) : storedJob('queued', fields));
 }
 const held = Object.fromEntries(
   Array.from({ length: 2 * dueAtEach }, (_, number) => [
