@@ -46,6 +46,8 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
+const expireEveryMs = 60 * 60_000;
+
 /** Serves everything that a cloud assembly declares. @throws where it declares what can't be served here. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const teardown = new Teardown();
@@ -126,6 +128,8 @@ async function serve(options: GatewayOptions, teardown: Teardown): Promise<Gatew
     for (const poller of pollers) poller.stop();
     socketApi?.stop();
   });
+  const expiry = setInterval(() => void stores.s3.expire(Date.now()), expireEveryMs);
+  teardown.add(() => clearInterval(expiry));
   for (const poller of pollers) poller.start();
   schedules.start();
   const socketUrl = socket && `${front.publicUrl.replace(/^http/, 'ws')}/${socket.stage}`;

@@ -1,6 +1,8 @@
 import path from 'node:path';
+import * as z from 'zod';
 import type { CloudAssembly } from '../assembly/cloud-assembly.ts';
 import { bucketCorsSchema } from '../stores/s3-cors.ts';
+import { lifecycleSchema } from '../stores/s3-lifecycle.ts';
 import { CredentialIssuer } from '../stores/credentials.ts';
 import { DynamoStore, tableSchema } from '../stores/dynamo.ts';
 import { EventStore } from '../stores/events.ts';
@@ -21,6 +23,11 @@ export interface Stores {
   readonly secrets: SecretStore;
   readonly events: EventStore;
 }
+
+const bucketSchema = z.object({
+  CorsConfiguration: bucketCorsSchema.optional(),
+  LifecycleConfiguration: lifecycleSchema.optional(),
+});
 
 export interface StoresOptions {
   readonly dataFolder: string;
@@ -56,10 +63,11 @@ export async function deployStores(
     await stores.dynamo.ensureTable(resolver.identity(table).ref, definition);
   }
   for (const bucket of resourcesOfType(assembly, 'AWS::S3::Bucket')) {
-    const cors = resolver.properties(bucket)['CorsConfiguration'];
-    const rules = cors === undefined ? undefined : bucketCorsSchema.parse(cors);
+    const { CorsConfiguration, LifecycleConfiguration } = bucketSchema.parse(resolver.properties(bucket));
+    const rules = { cors: CorsConfiguration, lifecycle: LifecycleConfiguration };
     await stores.s3.addBucket(resolver.identity(bucket).ref, rules);
   }
+  await stores.s3.expire(Date.now());
   for (const secret of resourcesOfType(assembly, 'AWS::SecretsManager::Secret')) {
     await stores.secrets.ensure(resolver.identity(secret).ref, secretSchema.parse(resolver.properties(secret)));
   }

@@ -8,6 +8,7 @@ import type { Call, Permissions } from '../runtime/permissions.ts';
 import type { CredentialIssuer } from './credentials.ts';
 import { bucketCorsHeaders, type BucketCors } from './s3-cors.ts';
 import { errorDocument, S3Error } from './s3-error.ts';
+import { expireObjects, type Lifecycle } from './s3-lifecycle.ts';
 import { listDocument } from './s3-list.ts';
 import { ObjectFiles, type ObjectRecord } from './s3-objects.ts';
 import { checkPostPolicy, readPostForm } from './s3-post-form.ts';
@@ -20,9 +21,14 @@ export interface S3Options {
   readonly calls: CallLedger;
 }
 
-interface Bucket {
+/** What the template says of a bucket. */
+export interface BucketRules {
+  readonly cors?: BucketCors | undefined;
+  readonly lifecycle?: Lifecycle | undefined;
+}
+
+interface Bucket extends BucketRules {
   readonly name: string;
-  readonly cors: BucketCors | undefined;
   readonly objects: ObjectFiles;
 }
 
@@ -52,9 +58,16 @@ export class S3Store {
     this.#options = options;
   }
 
-  async addBucket(name: string, cors: BucketCors | undefined): Promise<void> {
+  async addBucket(name: string, rules: BucketRules): Promise<void> {
     const objects = await ObjectFiles.open(path.join(this.#options.folder, name));
-    this.#buckets.set(name, { name, cors, objects });
+    this.#buckets.set(name, { name, ...rules, objects });
+  }
+
+  /** Applies every bucket's lifecycle rules once; S3 does so once a day. */
+  async expire(nowMs: number): Promise<void> {
+    for (const { objects, lifecycle } of this.#buckets.values()) {
+      if (lifecycle !== undefined) await expireObjects(objects, lifecycle, nowMs);
+    }
   }
 
   /** Whether a request's path names one of the buckets, so that S3 can share a port with the API. */

@@ -23,6 +23,7 @@ const permissions = new Permissions({
 });
 
 let folder: string;
+let store: S3Store;
 let server: Server;
 let url: string;
 let issuer: CredentialIssuer;
@@ -40,14 +41,15 @@ afterEach(async () => {
 async function open(): Promise<void> {
   issuer = await CredentialIssuer.open(folder);
   calls = new CallLedger();
-  const store = new S3Store({ folder: path.join(folder, 's3'), issuer, permissions: () => permissions, calls });
+  store = new S3Store({ folder: path.join(folder, 's3'), issuer, permissions: () => permissions, calls });
   const rule = {
     AllowedMethods: ['GET', 'POST'],
     AllowedOrigins: ['https://app.example'],
     AllowedHeaders: ['content-type'],
     ExposedHeaders: ['ETag'],
   };
-  await store.addBucket('pictures', { CorsRules: [rule] });
+  const expiry = { Prefix: 'uploads/', Status: 'Enabled' as const, ExpirationInDays: 1 };
+  await store.addBucket('pictures', { cors: { CorsRules: [rule] }, lifecycle: { Rules: [expiry] } });
   server = createServer((request, response) => void store.handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -262,6 +264,15 @@ it.each<[string, string, Parameters<typeof postForm>[1], string]>([
   const answer = await postForm(content, change);
   expect(codeOf(await answer.text())).toBe(code);
   expect((await send('GET', 'uploads/form')).status).toBe(404);
+});
+
+it('lets go of what the lifecycle of the bucket calls old, and of nothing else', async () => {
+  for (const key of ['uploads/a', 'inputs/a']) await send('PUT', key, { body: 'x' });
+  await store.expire(Date.now());
+  expect((await send('GET', 'uploads/a')).status).toBe(200);
+  await store.expire(Date.now() + 25 * 60 * 60_000);
+  expect((await send('GET', 'uploads/a')).status).toBe(404);
+  expect((await send('GET', 'inputs/a')).status).toBe(200);
 });
 
 it("answers CORS by the bucket's rules", async () => {

@@ -1,0 +1,57 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { ensureStudio } from '../../../local/studio-process.ts';
+
+let dataFolder: string;
+beforeEach(async () => {
+  dataFolder = await mkdtemp(path.join(tmpdir(), 'slowlane-studio-'));
+});
+afterEach(() => rm(dataFolder, { recursive: true }));
+
+const start = (port = 0) => ensureStudio({ dataFolder, host: '127.0.0.1', port });
+const isUp = async (url: string) => {
+  try {
+    return (await fetch(`${url}/control/health`)).ok;
+  } catch {
+    return false;
+  }
+};
+
+it('finds the studio that an earlier run left, and ends it when told to', async () => {
+  const first = await start();
+  expect(await isUp(first.url)).toBe(true);
+  // The run that started it is gone without stopping it: all it left is the data folder.
+  const second = await start();
+  expect(second.url).toBe(first.url);
+  expect(second.secret).toEqual(first.secret);
+  await second.stop();
+  expect(await isUp(first.url)).toBe(false);
+});
+
+it('starts another one where the one it knows is gone, with the same secret', async () => {
+  const first = await start();
+  await first.stop();
+  const second = await start();
+  expect(await isUp(second.url)).toBe(true);
+  expect(second.secret).toEqual(first.secret);
+  await second.stop();
+});
+
+it('uses what already answers on the wanted port, and leaves it running', async () => {
+  const first = await start();
+  const other = await mkdtemp(path.join(tmpdir(), 'slowlane-studio-'));
+  const second = await ensureStudio({ dataFolder: other, host: '127.0.0.1', port: Number(new URL(first.url).port) });
+  expect(second.url).toBe(first.url);
+  await second.stop();
+  expect(await isUp(first.url)).toBe(true);
+  await first.stop();
+  await rm(other, { recursive: true });
+});
+
+it('keeps what the studio says in its folder', async () => {
+  const studio = await start();
+  expect(await readFile(path.join(dataFolder, 'studio/studio.log'), 'utf8')).toContain(`studio ready ${studio.url}`);
+  await studio.stop();
+});
