@@ -22,12 +22,13 @@ export class ApiGatewayConnections implements Connections {
   readonly #client: ApiGatewayManagementApiClient;
 
   /** `endpoint`: the stage's callback URL (https), not its wss one. */
-  constructor(endpoint: string) {
+  constructor(endpoint: string, requestTimeout = requestTimeoutMs) {
     this.#client = new ApiGatewayManagementApiClient({
       endpoint,
       // A lost live value is replaced by the next one: trying again would only delay that.
       maxAttempts: 1,
-      requestHandler: { connectionTimeout: connectTimeoutMs, requestTimeout: requestTimeoutMs },
+      // Without the last of them the SDK only warns, and waits for ever.
+      requestHandler: { connectionTimeout: connectTimeoutMs, requestTimeout, throwOnRequestTimeout: true },
     });
   }
 

@@ -13,7 +13,7 @@ export interface SocketFeedSettings {
 /** What waits for one connection: per job the newest snapshot and the newest live value. */
 interface Outbox {
   readonly waiting: Map<string, { job?: Job; progress?: LiveMessage & { type: 'progress' } }>;
-  sending: Promise<void> | undefined;
+  readonly sending: Promise<void>;
 }
 
 /** An invocation's end waits no longer than this for slow sockets. */
@@ -36,18 +36,18 @@ export class SocketFeed implements ProgressFeed {
   }
 
   async flush(): Promise<void> {
-    const sending = [...this.#outboxes.values()].flatMap((outbox) => outbox.sending ?? []);
-    if (sending.length === 0) return;
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), longestFlushMs);
     const limited = new Promise<void>((resolve) => limit.signal.addEventListener('abort', () => resolve()));
-    await Promise.race([Promise.all(sending), limited]);
+    while (this.#outboxes.size > 0 && !limit.signal.aborted) {
+      const sending = [...this.#outboxes.values()].map((outbox) => outbox.sending);
+      await Promise.race([Promise.all(sending), limited]);
+    }
     clearTimeout(timer);
   }
 
   #put(connectionId: string, message: LiveMessage): void {
-    const outbox = this.#outboxes.get(connectionId) ?? { waiting: new Map(), sending: undefined };
-    this.#outboxes.set(connectionId, outbox);
+    const outbox = this.#outboxes.get(connectionId) ?? this.#open(connectionId);
     const jobId = message.type === 'job' ? message.job.id : message.jobId;
     const entry = outbox.waiting.get(jobId) ?? {};
     if (message.type === 'progress') {
@@ -56,35 +56,46 @@ export class SocketFeed implements ProgressFeed {
       // A snapshot holds everything that the values before it said.
       outbox.waiting.set(jobId, { job: message.job });
     }
-    outbox.sending ??= this.#drain(connectionId, outbox).finally(() => {
-      outbox.sending = undefined;
-      if (outbox.waiting.size === 0) this.#outboxes.delete(connectionId);
-    });
   }
 
-  async #drain(connectionId: string, outbox: Outbox): Promise<void> {
-    for (let [next] = outbox.waiting; next !== undefined; [next] = outbox.waiting) {
+  /** An outbox is there exactly while something is being sent from it: whatever is put into it meanwhile goes too. */
+  #open(connectionId: string): Outbox {
+    const waiting: Outbox['waiting'] = new Map();
+    const outbox: Outbox = { waiting, sending: Promise.resolve().then(() => this.#drain(connectionId, waiting)) };
+    this.#outboxes.set(connectionId, outbox);
+    return outbox;
+  }
+
+  async #drain(connectionId: string, waiting: Outbox['waiting']): Promise<void> {
+    for (let [next] = waiting; next !== undefined; [next] = waiting) {
       const [jobId, { job, progress }] = next;
-      outbox.waiting.delete(jobId);
-      if (job !== undefined && !(await this.#post(connectionId, jobId, await this.#snapshot(job)))) return;
-      if (progress !== undefined && !(await this.#post(connectionId, jobId, liveValue(progress)))) return;
+      waiting.delete(jobId);
+      const isThere =
+        (job === undefined || (await this.#post(connectionId, jobId, () => this.#snapshot(job)))) &&
+        (progress === undefined || (await this.#post(connectionId, jobId, async () => liveValue(progress))));
+      if (!isThere) waiting.clear();
     }
+    this.#outboxes.delete(connectionId);
   }
 
   async #snapshot(job: Job): Promise<unknown> {
     return { type: 'job', job: await this.#settings.render(job) };
   }
 
-  async #post(connectionId: string, jobId: string, message: unknown): Promise<boolean> {
-    const posted = await this.#settings.connections.post(connectionId, message);
-    if (posted.kind === 'posted') return true;
-    if (posted.kind === 'failed') {
-      this.#settings.onFailed(posted.error);
+  /** False: nobody is there any more. */
+  async #post(connectionId: string, jobId: string, message: () => Promise<unknown>): Promise<boolean> {
+    const { connections, onGone, onFailed } = this.#settings;
+    try {
+      const posted = await connections.post(connectionId, await message());
+      if (posted.kind === 'failed') onFailed(posted.error);
+      if (posted.kind !== 'gone') return true;
+      await onGone(connectionId, jobId);
+      return false;
+    } catch (error) {
+      // What can't be shown or forgotten now must not end the job's own work.
+      onFailed(error);
       return true;
     }
-    this.#outboxes.get(connectionId)?.waiting.clear();
-    await this.#settings.onGone(connectionId, jobId).catch(this.#settings.onFailed);
-    return false;
   }
 }
 
