@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { Job } from '../domain/job.ts';
 import { readJob, readJobByKey, type JobRead } from '../domain/read-job.ts';
 import { resultLinks } from '../domain/result-link.ts';
@@ -8,6 +9,8 @@ import type { Authenticator } from './authenticate.ts';
 import { readKey } from './idempotency-key.ts';
 import { answerJob, answerNoJob } from './job-answer.ts';
 import { authenticated, byRoute, type AuthenticatedRequest, type Route } from './request.ts';
+
+export const resultUrlSchema = z.object({ url: z.string(), expiresAt: z.iso.datetime() });
 
 export interface ReadJobSettings {
   readonly authenticator: Authenticator;
@@ -56,7 +59,9 @@ async function answerResult(
   const [link] = await resultLinks(job, files);
   if (link === undefined) return answerProblem({ code: 'result_expired' }, { requestId });
   if (!wantsJson(event.headers['accept'])) return answerRedirect(link.url, { requestId });
-  return answerJson(200, { url: link.url, expiresAt: new Date(link.expiresAtMs).toISOString() }, { requestId });
+  const { url, expiresAtMs } = link;
+  const answer: z.infer<typeof resultUrlSchema> = { url, expiresAt: new Date(expiresAtMs).toISOString() };
+  return answerJson(200, answer, { requestId });
 }
 
 function noResultCode({ state }: Job): 'result_none' | 'result_not_ready' {
