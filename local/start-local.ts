@@ -2,8 +2,9 @@ import path from 'node:path';
 import { readCloudAssembly } from './assembly/cloud-assembly.ts';
 import { studioPlaceholder, synthesize } from './assembly/synthesize.ts';
 import { Front } from './runtime/front.ts';
-import type { Functions } from './runtime/functions.ts';
+import type { Functions, LocalFunctionSpec } from './runtime/functions.ts';
 import { startGateway } from './runtime/gateway.ts';
+import type { AwsEndpoints } from './runtime/platform.ts';
 import { Teardown } from './runtime/teardown.ts';
 import { seedKeys } from './seed-keys.ts';
 import { ensureStudio } from './studio-process.ts';
@@ -24,6 +25,8 @@ export interface LocalOptions {
   readonly quiet?: boolean;
   /** A cloud assembly to serve in place of the app's own, without studio and keys. */
   readonly assemblyFolder?: string;
+  /** As if a function were deployed with other settings than the template's: limits, timeouts, what is said of vendors. */
+  readonly deployAs?: (spec: LocalFunctionSpec) => LocalFunctionSpec;
 }
 
 export interface LocalEnvironment {
@@ -33,6 +36,8 @@ export interface LocalEnvironment {
   readonly socketUrl: string | undefined;
   readonly studioUrl: string | undefined;
   readonly functions: Functions;
+  /** Where the AWS services answer, for a person's own tools. */
+  readonly endpoints: AwsEndpoints;
   /** Ends the function's environments that are running something, as a crash would. @returns how many. */
   killFunction(name: string): Promise<number>;
   /** Ends everything that this environment serves, the studio included. */
@@ -67,6 +72,7 @@ async function start(options: LocalOptions, teardown: Teardown): Promise<LocalEn
     front,
     addresses: new Map(studio === undefined ? [] : [[studioPlaceholder, studio.url]]),
     scheduleEverySeconds: options.reconcileEverySeconds,
+    deployAs: options.deployAs,
     showOutput: quiet ? () => undefined : (line) => console.error(line),
     provide: async ({ specs, stores, region }) => {
       if (studio === undefined) return;
@@ -75,12 +81,13 @@ async function start(options: LocalOptions, teardown: Teardown): Promise<LocalEn
     },
   });
   teardown.add(() => gateway.stop());
-  const { functions, socketUrl } = gateway;
+  const { functions, socketUrl, endpoints } = gateway;
   return {
     url: front.publicUrl,
     socketUrl,
     studioUrl: studio?.url,
     functions,
+    endpoints,
     killFunction: async (name) => (await functions.named(name)?.killBusy()) ?? 0,
     stopGateway: () => teardown.run(),
     stop: async () => {

@@ -9,7 +9,7 @@ import { readHttpApi } from './http-api.ts';
 import { sendJson } from './http-body.ts';
 import { apiId, executeApiHost, localIdentities, nameFunctions, resourcesOfType } from './identity.ts';
 import { Permissions, type StatementsByCaller } from './permissions.ts';
-import { platformVariables } from './platform.ts';
+import { platformVariables, type AwsEndpoints } from './platform.ts';
 import { readRolePolicies } from './policies.ts';
 import { readQueuePollers } from './queues.ts';
 import { Resolver } from './resolve.ts';
@@ -29,6 +29,8 @@ export interface GatewayOptions {
   /** Replaces the interval of every schedule in the template. */
   readonly scheduleEverySeconds: number | undefined;
   readonly showOutput: (line: string) => void;
+  /** As if a function were deployed with other settings than the template's. */
+  readonly deployAs?: ((spec: LocalFunctionSpec) => LocalFunctionSpec) | undefined;
   /** Runs once the stores are there and before anything is served: secrets and keys that a person would provide. */
   readonly provide: (deployed: Deployed) => Promise<void>;
 }
@@ -43,6 +45,7 @@ export interface Gateway {
   readonly functions: Functions;
   /** `ws://…/<stage>`, where the template has a WebSocket API. */
   readonly socketUrl: string | undefined;
+  readonly endpoints: AwsEndpoints;
   stop(): Promise<void>;
 }
 
@@ -77,7 +80,7 @@ async function serve(options: GatewayOptions, teardown: Teardown): Promise<Gatew
     localIdentities({ queueEndpoint: () => stores.queues.url, functionNames: nameFunctions(assembly) }),
     () => addresses,
   );
-  const specs = readFunctions(assembly, resolver);
+  const specs = readFunctions(assembly, resolver).map(options.deployAs ?? ((spec) => spec));
   const statements = statementsByFunction(readRolePolicies(assembly, resolver), specs);
   permissions = new Permissions(statements);
   stores.dynamo.setPermissions(statements, region);
@@ -133,7 +136,7 @@ async function serve(options: GatewayOptions, teardown: Teardown): Promise<Gatew
   for (const poller of pollers) poller.start();
   schedules.start();
   const socketUrl = socket && `${front.publicUrl.replace(/^http/, 'ws')}/${socket.stage}`;
-  return { functions, socketUrl, stop: () => teardown.run() };
+  return { functions, socketUrl, endpoints, stop: () => teardown.run() };
 }
 
 /** Addresses of the deployed APIs, as templates spell them out → who answers for them here. */
