@@ -4,7 +4,7 @@ import { studioPlaceholder, synthesize } from './assembly/synthesize.ts';
 import { Front } from './runtime/front.ts';
 import type { Functions, LocalFunctionSpec } from './runtime/functions.ts';
 import { startGateway } from './runtime/gateway.ts';
-import type { AwsEndpoints } from './runtime/platform.ts';
+import type { Endpoints } from './runtime/platform.ts';
 import { Teardown } from './runtime/teardown.ts';
 import { seedKeys } from './seed-keys.ts';
 import { ensureStudio } from './studio-process.ts';
@@ -37,7 +37,7 @@ export interface LocalEnvironment {
   readonly studioUrl: string | undefined;
   readonly functions: Functions;
   /** Where the AWS services answer, for a person's own tools. */
-  readonly endpoints: AwsEndpoints;
+  readonly endpoints: Endpoints;
   /** Ends the function's environments that are running something, as a crash would. @returns how many. */
   killFunction(name: string): Promise<number>;
   /** Ends everything that this environment serves, the studio included. */

@@ -9,7 +9,7 @@ import { readHttpApi } from './http-api.ts';
 import { sendJson } from './http-body.ts';
 import { apiId, executeApiHost, localIdentities, nameFunctions, resourcesOfType } from './identity.ts';
 import { Permissions, type StatementsByCaller } from './permissions.ts';
-import { platformVariables, type AwsEndpoints } from './platform.ts';
+import { platformVariables, type Endpoints } from './platform.ts';
 import { readRolePolicies } from './policies.ts';
 import { readQueuePollers } from './queues.ts';
 import { Resolver } from './resolve.ts';
@@ -45,7 +45,7 @@ export interface Gateway {
   readonly functions: Functions;
   /** `ws://…/<stage>`, where the template has a WebSocket API. */
   readonly socketUrl: string | undefined;
-  readonly endpoints: AwsEndpoints;
+  readonly endpoints: Endpoints;
   stop(): Promise<void>;
 }
 

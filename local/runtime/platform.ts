@@ -1,7 +1,7 @@
 import type { Credentials } from '../stores/credentials.ts';
 import type { LocalFunctionSpec } from './functions.ts';
 
-export interface AwsEndpoints {
+export interface Endpoints {
   readonly dynamodb: string;
   readonly sqs: string;
   readonly s3: string;
@@ -15,7 +15,7 @@ export function platformVariables(
   spec: LocalFunctionSpec,
   region: string,
   credentials: Credentials,
-  endpoints: AwsEndpoints,
+  endpoints: Endpoints,
 ): Record<string, string> {
   return {
     AWS_REGION: region,
