@@ -1,0 +1,39 @@
+import type { LimitSettings, VendorSettings } from '../../../lambdas/runtime/env.ts';
+import type { LocalFunctionSpec } from '../../../local/runtime/functions.ts';
+
+/** Settings that differ from those of the template, as if it had been deployed with them. */
+export interface Settings {
+  readonly limits?: Partial<LimitSettings>;
+  /** Of both vendors that the studio plays. */
+  readonly vendor?: Partial<VendorSettings>;
+  readonly workerTimeoutSeconds?: number;
+}
+
+/** Applies settings to every function that has them. */
+export function deployAs(settings: Settings): (spec: LocalFunctionSpec) => LocalFunctionSpec {
+  return (spec) => ({
+    ...spec,
+    timeoutMs: timeoutOf(spec, settings),
+    variables: {
+      ...spec.variables,
+      ...changed(spec, 'LIMITS', (limits) => ({ ...limits, ...settings.limits })),
+      ...changed(spec, 'VENDORS', (vendors) =>
+        Object.fromEntries(Object.entries(vendors).map(([name, said]) => [name, { ...said, ...settings.vendor }])),
+      ),
+    },
+  });
+}
+
+function timeoutOf({ name, timeoutMs }: LocalFunctionSpec, { workerTimeoutSeconds }: Settings): number {
+  const isWorker = name.startsWith('dispatch-job') && workerTimeoutSeconds !== undefined;
+  return isWorker ? workerTimeoutSeconds * 1000 : timeoutMs;
+}
+
+function changed(
+  { variables }: LocalFunctionSpec,
+  name: string,
+  change: (value: Record<string, object>) => object,
+): Record<string, string> {
+  const text = variables[name];
+  return text === undefined ? {} : { [name]: JSON.stringify(change(JSON.parse(text) as Record<string, object>)) };
+}

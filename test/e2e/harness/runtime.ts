@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import { eventually } from './eventually.ts';
+
+const callsSchema = z.record(z.string(), z.record(z.string(), z.number()));
+export type Calls = z.infer<typeof callsSchema>;
+
+const eventsSchema = z.object({
+  events: z.array(
+    z.object({
+      'detail-type': z.string(),
+      source: z.string(),
+      detail: z.looseObject({ id: z.string(), jobId: z.string() }),
+    }),
+  ),
+  next: z.number(),
+});
+export type PublishedEvent = z.infer<typeof eventsSchema>['events'][number];
+
+/** The machine under the app: what AWS's console would show, and a way to crash a worker. */
+export class Runtime {
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** AWS calls by function, since the last reset. */
+  async calls(): Promise<Calls> {
+    return callsSchema.parse(await this.#control('GET', 'calls'));
+  }
+
+  async resetCalls(): Promise<void> {
+    await this.#control('DELETE', 'calls');
+  }
+
+  /** Everything published on the bus. */
+  async events(): Promise<PublishedEvent[]> {
+    return eventsSchema.parse(await this.#control('GET', 'events')).events;
+  }
+
+  /** One tick of the schedule, now. */
+  async reconcile(): Promise<void> {
+    await this.#control('POST', 'invoke/reconcile-jobs', {});
+  }
+
+  /** Crashes every running environment of a function. @returns how many there were. */
+  async kill(name: string): Promise<number> {
+    return z.object({ killed: z.number() }).parse(await this.#control('POST', 'kill', { function: name })).killed;
+  }
+
+  async workerName(): Promise<string> {
+    const functions = z.array(z.object({ name: z.string(), inFlight: z.number() }));
+    const all = functions.parse(await this.#control('GET', 'functions'));
+    const worker = all.find(({ name }) => name.startsWith('dispatch-job'));
+    if (worker === undefined) throw new Error(`No worker among ${all.map(({ name }) => name).join(', ')}`);
+    return worker.name;
+  }
+
+  async killWorkers(): Promise<number> {
+    return await this.kill(await this.workerName());
+  }
+
+  /** Waits until a worker runs, then crashes it. */
+  async killNextWorker(): Promise<void> {
+    const name = await this.workerName();
+    await eventually('a worker runs', async () => ((await this.kill(name)) > 0 ? true : undefined));
+  }
+
+  async #control(method: string, route: string, body?: unknown): Promise<unknown> {
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await fetch(`${this.#url}/_local/${route}`, { method, ...init });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`The runtime answers ${answer.status} to ${method} ${route}: ${text}`);
+    return JSON.parse(text);
+  }
+}
