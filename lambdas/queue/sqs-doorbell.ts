@@ -1,4 +1,4 @@
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import type { Doorbell } from '../domain/ports.ts';
 import { ringText } from './ring.ts';
 
@@ -8,9 +8,13 @@ const longestDelaySeconds = 900;
 const connectionTimeoutMs = 1_000;
 const requestTimeoutMs = 3_000;
 
-/** By default the SDK waits for ever on a silent socket, and with a request timeout alone it only logs a warning. */
-export function createSqs(): SQSClient {
+/**
+ * By default the SDK waits for ever on a silent socket, and with a request timeout alone it only logs a warning. Where
+ * SQS is comes from AWS's own variables, unless said.
+ */
+export function createSqs(elsewhere: Pick<SQSClientConfig, 'endpoint' | 'region' | 'credentials'> = {}): SQSClient {
   return new SQSClient({
+    ...elsewhere,
     requestHandler: {
       connectionTimeout: connectionTimeoutMs,
       requestTimeout: requestTimeoutMs,
