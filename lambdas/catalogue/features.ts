@@ -1,19 +1,7 @@
 import * as z from 'zod';
-import type { Catalogue, Feature, PictureRule } from '../domain/catalogue.ts';
-import type { JsonObject } from '../domain/vendor.ts';
-
-/**
- * What this product can be asked for. Where each feature runs, and for how long it may, is the deployment's decision.
- * No feature here undresses or sexualises people, and none may be added that does.
- */
-export interface FeatureDefinition {
-  readonly title: string;
-  readonly description: string;
-  readonly parameters: z.ZodType<JsonObject>;
-  readonly picture: PictureRule | undefined;
-  readonly needsConsent: boolean;
-  readonly typicalRunMs: number;
-}
+import type { Catalogue, Feature } from '../domain/catalogue.ts';
+import type { FeatureDefinition } from './feature-definition.ts';
+import { ownFeatures } from './own-features.ts';
 
 const megabyte = 1_000_000;
 const photograph = ['image/jpeg', 'image/png', 'image/webp'] as const;
@@ -95,7 +83,7 @@ function createFeature(
 
 /** @throws Error where there is none. */
 export function definitionOf(name: string): FeatureDefinition {
-  const definitions: Readonly<Record<string, FeatureDefinition>> = featureDefinitions;
+  const definitions: Readonly<Record<string, FeatureDefinition>> = { ...featureDefinitions, ...ownFeatures };
   const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined;
   if (definition === undefined) throw new Error(`feature ${name}: the catalogue does not describe it`);
   return definition;

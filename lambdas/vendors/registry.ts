@@ -2,8 +2,10 @@ import type { Clock, Waiting } from '../domain/ports.ts';
 import type { Vendor, Vendors } from '../domain/vendor.ts';
 import type { DeployedVendor } from '../runtime/env.ts';
 import type { Secret, VendorSecret } from '../runtime/secrets.ts';
-import { readVendorConfig, type VendorConfig } from './config.ts';
-import { JobsApiVendor, type VendorWorld } from './jobs-api.ts';
+import type { Adapter } from './adapter.ts';
+import { readVendorConfig } from './config.ts';
+import { JobsApiVendor } from './jobs-api.ts';
+import { ownAdapters } from './own-adapters.ts';
 
 export interface RegistryWorld {
   readonly clock: Clock;
@@ -12,8 +14,9 @@ export interface RegistryWorld {
   readonly secretOf: (secretArn: string) => Secret<VendorSecret>;
 }
 
-const adapters: Readonly<Record<string, (config: VendorConfig, world: VendorWorld) => Vendor>> = {
+const adapters: Readonly<Record<string, Adapter>> = {
   'jobs-api': (config, world) => new JobsApiVendor(config, world),
+  ...ownAdapters,
 };
 
 /**
