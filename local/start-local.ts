@@ -60,12 +60,18 @@ export async function startLocal(options: LocalOptions): Promise<LocalEnvironmen
 async function start(options: LocalOptions, teardown: Teardown): Promise<LocalEnvironment> {
   const { host = '127.0.0.1', port = 0, studioPort = 0, quiet = false, assemblyFolder } = options;
   const dataFolder = path.resolve(options.dataDir);
+  const withStudio = assemblyFolder === undefined;
+  const studioStart = withStudio ? ensureStudio({ dataFolder, host, port: studioPort }) : Promise.resolve(undefined);
+  teardown.add(async () => {
+    // A studio that could not start has told so below, and there is nothing to stop.
+    const started = await studioStart.catch(() => undefined);
+    await started?.stop();
+  });
+  const gatewayTeardown = new Teardown();
+  teardown.add(() => gatewayTeardown.run());
   const front = await Front.listen({ host, port, publicUrl: options.publicUrl });
-  teardown.add(() => front.stop());
-  const [folder, studio] = await Promise.all([
-    assemblyFolder ?? synthesize(),
-    assemblyFolder === undefined ? ensureStudio({ dataFolder, host, port: studioPort }) : undefined,
-  ]);
+  gatewayTeardown.add(() => front.stop());
+  const [folder, studio] = await Promise.all([assemblyFolder ?? synthesize(), studioStart]);
   const gateway = await startGateway({
     assembly: await readCloudAssembly(folder),
     dataFolder,
@@ -80,7 +86,7 @@ async function start(options: LocalOptions, teardown: Teardown): Promise<LocalEn
       await seedKeys(specs, stores.dynamo.url, region);
     },
   });
-  teardown.add(() => gateway.stop());
+  gatewayTeardown.add(() => gateway.stop());
   const { functions, socketUrl, endpoints } = gateway;
   return {
     url: front.publicUrl,
@@ -89,10 +95,7 @@ async function start(options: LocalOptions, teardown: Teardown): Promise<LocalEn
     functions,
     endpoints,
     killFunction: async (name) => (await functions.named(name)?.killBusy()) ?? 0,
-    stopGateway: () => teardown.run(),
-    stop: async () => {
-      await teardown.run();
-      await studio?.stop();
-    },
+    stopGateway: () => gatewayTeardown.run(),
+    stop: () => teardown.run(),
   };
 }

@@ -27,7 +27,9 @@ try {
   let stopping: Promise<void> | undefined;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      stopping ??= local.stop().then(() => process.exit(0));
+      // Who asks twice doesn't want to wait.
+      if (stopping !== undefined) process.exit(1);
+      stopping = local.stop().then(() => process.exit(0));
     });
   }
   console.log(`Slowlane is ready: ${local.url}`);

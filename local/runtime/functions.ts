@@ -102,6 +102,7 @@ export class LocalFunction {
   readonly #environments = new Map<ExecutionEnvironment, { idleSinceMs: number }>();
   readonly #waiting: (() => void)[] = [];
   #inFlight = 0;
+  #stopped = false;
 
   constructor(spec: LocalFunctionSpec, options: FunctionOptions) {
     this.spec = spec;
@@ -121,6 +122,7 @@ export class LocalFunction {
     while (this.#inFlight >= (reservedConcurrency ?? environmentsWithoutReservation)) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
+    if (this.#stopped) return { kind: 'failed', error: stoppedError };
     this.#inFlight += 1;
     try {
       const environment = this.#idleEnvironment();
@@ -141,7 +143,9 @@ export class LocalFunction {
     return busy.length;
   }
 
+  /** Ends every environment; whoever invokes the function later gets a failure, not a new thread. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     await Promise.all([...this.#environments.keys()].map((environment) => environment.kill()));
     this.#environments.clear();
   }
@@ -177,6 +181,12 @@ export class LocalFunction {
     return environment;
   }
 }
+
+const stoppedError: FunctionError = {
+  errorType: 'Runtime.Stopped',
+  errorMessage: 'The runtime has stopped',
+  trace: [],
+};
 
 function judge(outcome: EnvironmentOutcome): InvocationOutcome {
   switch (outcome.kind) {

@@ -126,7 +126,8 @@ async function serve(options: GatewayOptions, teardown: Teardown): Promise<Gatew
       return await socketApi.upgrade(request, stream, head);
     },
   });
-  teardown.add(() => {
+  teardown.add(async () => {
+    await front.stop();
     schedules.stop();
     for (const poller of pollers) poller.stop();
     socketApi?.stop();

@@ -145,7 +145,7 @@ function forwardedFor({ headers, sourceIp }: HttpRequest): string {
 }
 
 /** `30/Nov/2026:23:05:01 +0000` */
-function commonLogTime(nowMs: number): string {
+export function commonLogTime(nowMs: number): string {
   const [, day, month, year, time] = /^\w+, (\d+) (\w+) (\d+) ([\d:]+)/.exec(new Date(nowMs).toUTCString()) ?? [];
   return `${day}/${month}/${year}:${time} +0000`;
 }

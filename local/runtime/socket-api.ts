@@ -3,7 +3,7 @@ import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { InvocationOutcome, LocalFunction } from './functions.ts';
-import { splitTarget } from './http-event.ts';
+import { commonLogTime, splitTarget } from './http-event.ts';
 import { FrameLimit } from './frame-limit.ts';
 import { authorizeConnection, type SocketAuthorizer } from './socket-authorizer.ts';
 import { messageLimitBytes, type Connection, type SocketConnections } from './socket-connections.ts';
@@ -174,7 +174,7 @@ export class SocketApi {
       routeKey,
       eventType,
       extendedRequestId: requestId,
-      requestTime: new Date(nowMs).toUTCString(),
+      requestTime: commonLogTime(nowMs),
       messageDirection: 'IN',
       stage: this.stage,
       connectedAt: connection.connectedAtMs,

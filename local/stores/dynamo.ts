@@ -50,9 +50,13 @@ export class DynamoStore {
       if (report.kind === 'called') calls.record(report.caller, `dynamodb.${report.operation}`);
     });
     const port = await new Promise<number>((resolve, reject) => {
-      worker.once('error', (thrown: unknown) => reject(explain(thrown, folder)));
+      const fail = (thrown: unknown) => reject(explain(thrown, folder));
+      worker.once('error', fail);
       worker.on('message', (report: DynamoThreadReport) => {
-        if (report.kind === 'listening') resolve(report.port);
+        if (report.kind !== 'listening') return;
+        // From now on nobody listens for its failure, so it ends this process: without its database nothing here is true.
+        worker.off('error', fail);
+        resolve(report.port);
       });
     });
     return new DynamoStore(worker, `http://127.0.0.1:${port}`);
@@ -108,11 +112,6 @@ export class DynamoStore {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#ask({ kind: 'stop' }, 'stopped');
     await this.#worker.terminate();
-  }
-
-  /** Fails the process with the thread: without its database nothing here is true. */
-  onFailure(fail: (error: unknown) => void): void {
-    this.#worker.on('error', fail);
   }
 
   async #find(name: string): Promise<(TableDefinition & { TableStatus: string }) | undefined> {
