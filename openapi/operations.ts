@@ -66,6 +66,7 @@ export const operations: Readonly<Record<string, Operation>> = {
       'upload_mismatch',
       'active_jobs_limit',
       'submit_rate_limit',
+      'try_again_same_key',
     ],
   },
   'GET /api/v1/jobs': {

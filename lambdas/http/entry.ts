@@ -3,6 +3,7 @@ import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import type { Clock } from '../domain/ports.ts';
 import type { Log } from '../runtime/log.ts';
 import { answerProblem, type HttpAnswer } from './answer.ts';
+import type { ProblemCode } from './problem.ts';
 import type { Route } from './request.ts';
 
 export interface EntrySettings {
@@ -35,8 +36,7 @@ export function httpHandler(route: Route, { log, clock }: EntrySettings) {
     onError: (request) => {
       const { requestId } = request.event.requestContext;
       log.about({ requestId }).write('request_failed', { ...placeOf(request.event), error: request.error });
-      const code = isBug(request.error) ? 'internal' : 'unavailable';
-      request.response = answerProblem({ code }, { requestId, retryAfterSeconds });
+      request.response = answerProblem({ code: codeOf(request) }, { requestId, retryAfterSeconds });
     },
   };
   return middy<APIGatewayProxyEventV2, HttpAnswer>()
@@ -45,6 +45,12 @@ export function httpHandler(route: Route, { log, clock }: EntrySettings) {
       const { requestId } = event.requestContext;
       return route({ event, requestId, log: log.about({ requestId }) });
     });
+}
+
+function codeOf({ event, error }: { readonly event: APIGatewayProxyEventV2; readonly error: unknown }): ProblemCode {
+  if (isBug(error)) return 'internal';
+  const { method } = event.requestContext.http;
+  return method === 'POST' && event.headers['idempotency-key'] !== undefined ? 'try_again_same_key' : 'unavailable';
 }
 
 /** `fetch` throws a TypeError with a cause where no answer came; without one it is our own mistake. */

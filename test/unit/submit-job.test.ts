@@ -116,8 +116,11 @@ describe('a new submit', () => {
     const create = gateway.jobs.create.bind(gateway.jobs);
     gateway.jobs.create = () => Promise.reject(new Error('DynamoDB does not answer.'));
     const failed = await submit(form());
-    expect(failed).toMatchObject({ status: 503, headers: { 'Retry-After': '2' } });
-    expect(failed.body['detail']).toContain('same idempotency key');
+    expect(failed).toMatchObject({
+      status: 503,
+      headers: { 'Retry-After': '2' },
+      body: { code: 'try_again_same_key' },
+    });
     gateway.jobs.create = create;
     expect((await submit(form())).status).toBe(202);
   });
