@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import { type BuildOptions, build, type Metafile } from 'esbuild';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import * as z from 'zod';
 import { functionEnvironments, type FunctionName } from '../lambdas/runtime/env.ts';
 import type { FunctionCode } from './constructs/gateway-function.ts';
@@ -29,6 +29,15 @@ const options = {
   logLevel: 'silent',
 } as const satisfies BuildOptions;
 
+/** Modules that a team may put its own in the place of, by their path in this project. */
+const replaceable = {
+  features: 'lambdas/catalogue/own-features.ts',
+  adapters: 'lambdas/vendors/own-adapters.ts',
+} as const;
+
+/** Absolute paths of a team's modules: `features` exports `ownFeatures`, `adapters` exports `ownAdapters`. */
+export type OwnModules = { readonly [Name in keyof typeof replaceable]?: string };
+
 /** What the last run was made from. */
 const stamp = z.object({ hash: z.string(), inputs: z.array(z.string()) });
 
@@ -37,30 +46,43 @@ const projectRoot = resolve(import.meta.dirname, '..');
 /**
  * Bundles every function in one run of esbuild, unless nothing that went into the last run has changed.
  * @param root the folder that holds `lambdas/functions`; the bundles go to its `.build/functions/<name>/index.mjs`
+ * @param ownModules a team's features and adapters, bundled in the place of the empty ones
  * @returns the code of each function, for the stacks; asked for one that has no file, it throws an Error that names it
  * @throws Error naming a file that is no function, or exports no handler; or what esbuild refused
  */
-export async function bundleFunctions(root = projectRoot): Promise<FunctionCode> {
-  await new Bundle(root).refresh();
-  return (name) => Code.fromAsset(folderOf(root, name));
+export async function bundleFunctions(root = projectRoot, ownModules: OwnModules = {}): Promise<FunctionCode> {
+  await new Bundle(root, ownModules).refresh();
+  const built = buildFolder(root, ownModules);
+  return (name) => Code.fromAsset(folderOf(built, name));
 }
 
-function folderOf(root: string, name: FunctionName): string {
-  const folder = join(root, '.build/functions', name);
+/** A team's bundles stand beside the plain ones, so that one run doesn't replace the other's. */
+function buildFolder(root: string, ownModules: OwnModules): string {
+  if (Object.keys(ownModules).length === 0) return join(root, '.build');
+  const id = createHash('sha256').update(JSON.stringify(ownModules)).digest('hex').slice(0, 8);
+  return join(root, '.build', `own-${id}`);
+}
+
+function folderOf(built: string, name: FunctionName): string {
+  const folder = join(built, 'functions', name);
   if (existsSync(join(folder, 'index.mjs'))) return folder;
   throw new Error(`lambdas/functions/${name}.ts does not exist: it is deployed, so it must export a handler.`);
 }
 
 class Bundle {
   readonly #root: string;
+  readonly #built: string;
   readonly #outputs: string;
   readonly #stampPath: string;
   readonly #names: readonly string[];
+  readonly #ownModules: OwnModules;
 
-  constructor(root: string) {
+  constructor(root: string, ownModules: OwnModules) {
     this.#root = root;
-    this.#outputs = join(root, '.build/functions');
-    this.#stampPath = join(root, '.build/functions.stamp.json');
+    this.#ownModules = ownModules;
+    this.#built = buildFolder(root, ownModules);
+    this.#outputs = join(this.#built, 'functions');
+    this.#stampPath = join(this.#built, 'functions.stamp.json');
     this.#names = functionFiles(join(root, 'lambdas/functions'));
   }
 
@@ -71,6 +93,7 @@ class Bundle {
     }
     const { outputFiles, metafile } = await build({
       ...options,
+      plugins: [replaceModules(this.#root, this.#ownModules)],
       absWorkingDir: this.#root,
       outdir: this.#outputs,
       entryPoints: Object.fromEntries(this.#names.map((name) => [`${name}/index`, `lambdas/functions/${name}.ts`])),
@@ -78,7 +101,7 @@ class Bundle {
     requireHandlers(metafile);
     this.#removeStale();
     for (const { path, contents } of outputFiles) this.#replace(path, contents);
-    this.#replace(join(this.#root, '.build/functions.meta.json'), JSON.stringify(metafile));
+    this.#replace(join(this.#built, 'functions.meta.json'), JSON.stringify(metafile));
     const inputs = ownInputs(metafile);
     // Last: a run that dies before this line is repeated.
     this.#replace(this.#stampPath, JSON.stringify({ hash: this.#hashOf(inputs), inputs }));
@@ -92,7 +115,7 @@ class Bundle {
   }
 
   #hashOf(inputs: readonly string[]): string {
-    const hash = createHash('sha256').update(JSON.stringify([options, this.#names]));
+    const hash = createHash('sha256').update(JSON.stringify([options, this.#names, this.#ownModules]));
     for (const path of ['package-lock.json', ...inputs]) {
       const file = join(this.#root, path);
       hash.update(`\0${path}\0`).update(existsSync(file) ? readFileSync(file) : '');
@@ -110,10 +133,28 @@ class Bundle {
   /** Whoever reads the file meanwhile, in another synth, sees the old one or the new one. */
   #replace(path: string, contents: string | Uint8Array): void {
     mkdirSync(dirname(path), { recursive: true });
-    const temporary = join(this.#root, '.build', `${relative(this.#root, path).replaceAll('/', '-')}.${process.pid}`);
+    const temporary = join(this.#built, `${relative(this.#built, path).replaceAll('/', '-')}.${process.pid}`);
     writeFileSync(temporary, contents);
     renameSync(temporary, path);
   }
+}
+
+/** A team's module is loaded in the place of the empty one, wherever that is imported from. */
+function replaceModules(root: string, ownModules: OwnModules): Plugin {
+  const places = Object.entries(ownModules).map(([name, file]) => [
+    join(root, replaceable[name as keyof OwnModules]),
+    file,
+  ]);
+  const own = new Map(places.map(([place = '', file = '']) => [place, file]));
+  return {
+    name: 'own-modules',
+    setup(build) {
+      build.onResolve({ filter: /own-(features|adapters)\.ts$/ }, ({ path, resolveDir }) => {
+        const file = own.get(resolve(resolveDir, path));
+        return file === undefined ? undefined : { path: file };
+      });
+    },
+  };
 }
 
 function functionFiles(folder: string): string[] {
