@@ -256,8 +256,8 @@ async function comparableSha256(
 ): Promise<string | undefined> {
   if (command.picture === undefined) return undefined;
   const sent = await sentSha256(command.picture, ownerOfCommand(command), known, world);
-  // Bytes that nobody can compare any more don't make it another request.
-  return sent ?? known?.sha256;
+  // Bytes that nobody can compare any more don't make it another request; a picture where there was none does.
+  return sent ?? known?.sha256 ?? 'unknown';
 }
 
 function ownerOfCommand({ principal }: SubmitJob): string {

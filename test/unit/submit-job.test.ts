@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { jobIdOf } from '../../lambdas/domain/idempotency.ts';
+import { fingerprintOf, jobIdOf } from '../../lambdas/domain/idempotency.ts';
 import { inputKeyOf, states } from '../../lambdas/domain/job.ts';
 import { uploadKeyOf } from '../../lambdas/domain/upload.ts';
 import { formCall, jsonCall } from '../fixtures/http-calls.ts';
@@ -216,6 +216,14 @@ describe('the same key', () => {
     await gateway.files.delete(uploadKeyOf({ owner: 'acme/ann', id }));
     const { status, body } = await submit(uploaded(id, { params: { scale: 2 } }));
     expect([status, body['code']]).toEqual([422, 'idempotency_key_reused']);
+  });
+
+  it('with an upload, gone by now, where the job has no picture is refused', async () => {
+    await submit(form());
+    const fingerprint = fingerprintOf({ feature: 'upscale', parameters: {}, consent: undefined }, undefined);
+    gateway.jobs.put({ ...gateway.jobs.get(annsJob), picture: undefined, fingerprint });
+    expect((await submit(uploaded('upl_never-seen'))).body['code']).toBe('idempotency_key_reused');
+    expect((await submit(json({ feature: 'upscale' }))).status).toBe(200);
   });
 
   it('with another upload of other bytes is refused, by the announced hash alone', async () => {
