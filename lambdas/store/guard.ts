@@ -154,7 +154,7 @@ function placeInIndexes(row: Row, moving: AnyMove, { set, setOnce, remove }: Pla
   } else if (moved !== undefined && wantsAttention(moved)) {
     set('attention', job.lane);
     setOnce('flaggedAt', change.finishedAt ?? job.flag?.since);
-  } else {
+  } else if (row.from.some((state) => state === 'needs_attention' || state === 'failed')) {
     remove('attention');
     remove('flaggedAt');
   }
