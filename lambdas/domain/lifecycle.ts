@@ -57,7 +57,10 @@ interface Row {
   readonly clears: readonly (Settable | 'announce')[];
   /** Removes the hold from the job; its token comes back with the answer, and must then be freed in the lane. */
   readonly unbinds: boolean;
-  /** Its event has to be sent: `announce` becomes the version that this write makes. */
+  /**
+   * Its event has to be sent: `announce` becomes the version that this write makes. A flag that is gone before its event
+   * was sent needs none: whatever takes a job out of `needs_attention` clears it.
+   */
   readonly announces: boolean;
   /** Bookkeeping writes don't raise the version: nothing that a client sees changes. */
   readonly bookkeeping: boolean;
@@ -125,7 +128,7 @@ export const lifecycle = {
     requires: ['no-cancel', 'no-vendor-job'],
     raises: ['attempt'],
     sets: ['checkAt'],
-    clears: [...takenSend, 'flag', 'maybeSent'],
+    clears: [...takenSend, 'flag', 'maybeSent', 'announce'],
     unbinds: true,
     why: 'absence proven, or the only send answered "not taken" after all',
   },
@@ -158,8 +161,8 @@ export const lifecycle = {
     compares: ['version', 'generation'],
     requires: ['no-cancel', 'no-vendor-job', 'hold-as-read'],
     raises: ['attempt'],
-    sets: ['claimToken', 'sendBy', 'dispatchBy', 'maybeSent', 'checkAt'],
-    clears: ['flag'],
+    sets: ['claimToken', 'sendBy', 'dispatchBy', 'tries', 'maybeSent', 'checkAt'],
+    clears: ['flag', 'announce'],
     why: 'an operator: the same key again; a worker sends it',
   },
   accept: {
@@ -170,7 +173,7 @@ export const lifecycle = {
     requires: ['hold-bound', 'same-vendor-job'],
     sets: ['vendorJobId', 'watchUntil', 'checkAt'],
     setsOnce: ['runUntil', 'startedAt'],
-    clears: ['flag', 'maybeSent'],
+    clears: ['flag', 'maybeSent', 'announce'],
     why: 'a receipt of this generation',
   },
   note: {
@@ -346,6 +349,7 @@ export const lifecycle = {
       'runUntil',
       'watchUntil',
       'progress',
+      'announce',
     ],
     why: 'a person, with a reason',
   },

@@ -4,6 +4,7 @@ import type { Job } from './job.ts';
 import { vendorKeyOf } from './job.ts';
 import { quarantineEnd } from './money-rule.ts';
 import { flagUnknown, releaseProven } from './settle-job.ts';
+import { askTimeoutMs } from './timing.ts';
 import type { Vendor } from './vendor.ts';
 import type { World } from './world.ts';
 
@@ -26,7 +27,8 @@ export async function lookUp(
   signal: AbortSignal,
 ): Promise<LookedUp> {
   const askedAt = world.clock.now();
-  const found = await vendor.find?.(vendorKeyOf(job), signal);
+  const bounded = AbortSignal.any([signal, world.waiting.deadline(askTimeoutMs)]);
+  const found = await vendor.find?.(vendorKeyOf(job), bounded);
   if (found?.kind === 'found') {
     const accepted = await accept(world, job, found.vendorJobId, world.clock.now());
     if (accepted.kind === 'running') await world.doorbell.ring(job.lane, job.id);

@@ -8,7 +8,7 @@ import { cantBeRunningFrom } from './money-rule.ts';
 import type { AuditStore } from './ports.ts';
 import { unbindAndFree } from './tend-job.ts';
 import { askTimeoutMs, clockSkewMs, nextTick } from './timing.ts';
-import type { Vendor } from './vendor.ts';
+import { isLastWord, type Vendor, type VendorWord } from './vendor.ts';
 import type { World } from './world.ts';
 
 /** What a person may do with a job that waits for one. */
@@ -122,10 +122,11 @@ async function retake(world: OperatorWorld, order: Order, job: Job, vendor: Vend
   if (why !== undefined) return { kind: 'cannot_retake', why };
   if (order.dryRun) return { kind: 'would' };
   await audit(world, order);
-  // Nobody sends by this write: it is past its own deadline, and a worker's retake follows the ring.
+  // Nobody sends by this write: it is past its own deadline, and a worker's retake follows the ring. What is parked has
+  // mostly spent its sends: the person's word is worth one more.
   const times = { sendBy: now, dispatchBy: now, checkAt: nextTick(now) };
   const moved = await world.jobs.move(
-    move('retakeParked', job, { claimToken: world.tokens.next(), maybeSent: true, ...times }),
+    move('retakeParked', job, { claimToken: world.tokens.next(), tries: 0, maybeSent: true, ...times }),
   );
   if (moved.kind === 'refused') return { kind: 'moved_on', job: moved.actual };
   await world.doorbell.ring(job.lane, job.id, 1_000);
@@ -152,13 +153,15 @@ async function resend(
   vendor: Vendor | undefined,
 ): Promise<Settled> {
   if (job.state !== 'needs_attention' || vendor === undefined) return { kind: 'moved_on', job };
-  if (job.vendorJobId !== undefined) {
-    const word = await vendor.ask(job.vendorJobId, bounded(world));
-    if (word.kind === 'pending') return { kind: 'still_may_run', allowedFrom: undefined };
-    if (word.kind === 'succeeded') return await takeInstead(world, order, job, vendor);
+  const word = job.vendorJobId === undefined ? undefined : await vendor.ask(job.vendorJobId, bounded(world));
+  if (word?.kind === 'pending') return { kind: 'still_may_run', allowedFrom: undefined };
+  if (word?.kind === 'succeeded') {
+    const taken = await takeInstead(world, order, job, vendor, word);
+    if (taken !== undefined) return taken;
   }
   const allowedFrom = cantBeRunningFrom(job, vendor.traits);
-  const isOver = notRunning || (allowedFrom !== undefined && world.clock.now() >= allowedFrom);
+  const isPast = allowedFrom !== undefined && world.clock.now() >= allowedFrom;
+  const isOver = notRunning || isPast || isLastWord(word);
   if (job.hold !== undefined && !isOver) return { kind: 'still_may_run', allowedFrom };
   if (order.dryRun) return { kind: 'would' };
   await audit(world, order);
@@ -176,17 +179,22 @@ async function resend(
   return { kind: 'done', job: moved.job };
 }
 
-/** The vendor has the picture after all: buying it again would be wrong, taking it is not. */
+/**
+ * The vendor has the picture after all: buying it again would be wrong, taking it is not. Undefined: it can't be had
+ * any more, and a person may buy it again.
+ */
 async function takeInstead(
   world: OperatorWorld,
   order: Order,
   job: Job<'needs_attention'>,
   vendor: Vendor,
-): Promise<Settled> {
-  if (order.dryRun) return { kind: 'moved_on', job };
-  const word = await vendor.ask(job.vendorJobId ?? '', bounded(world));
+  word: VendorWord,
+): Promise<Settled | undefined> {
+  const isLost = job.flag.code === 'result_lost';
+  if (order.dryRun) return isLost ? undefined : { kind: 'moved_on', job };
   const applied = await applyWord(world, job, vendor, word, bounded(world));
-  return { kind: 'moved_on', job: applied.kind === 'settled' ? applied.job : job };
+  if (applied.kind === 'settled') return { kind: 'moved_on', job: applied.job };
+  return isLost ? undefined : { kind: 'moved_on', job };
 }
 
 /** The person's word ends it for the user; its hold stays until it can't be running, or the person vouches for that. */

@@ -2,7 +2,7 @@ import { applyWord, type Applied } from './apply-word.ts';
 import { accept } from './accept-job.ts';
 import { announce } from './announce-job.ts';
 import { freeHold } from './free-hold.ts';
-import type { Job } from './job.ts';
+import type { FlagCode, Job } from './job.ts';
 import { closedMsUntil, type Lane } from './lane.ts';
 import { move } from './lifecycle.ts';
 import { lookUp } from './look-up.ts';
@@ -11,7 +11,7 @@ import { recordEvidence } from './record-evidence.ts';
 import { settleLostSend } from './send-job.ts';
 import { expire, flagLost } from './settle-job.ts';
 import { askTimeoutMs, nextTick } from './timing.ts';
-import type { Vendor, VendorWord } from './vendor.ts';
+import { isLastWord, type Vendor, type VendorWord } from './vendor.ts';
 import type { VendorPace } from './vendor-pace.ts';
 import type { Shift } from './watch-job.ts';
 import type { World } from './world.ts';
@@ -120,16 +120,24 @@ async function stillRunning(
 async function tendFlagged(world: World, tick: Tick, job: Job<'needs_attention'>): Promise<void> {
   const vendor = world.vendors.named(job.vendor);
   if (vendor === undefined) return await withoutVendor(world, job);
-  if (job.vendorJobId === undefined) await find(world, tick, vendor, job);
-  else await askFlagged(world, tick, vendor, job, job.vendorJobId);
+  const applied =
+    job.vendorJobId === undefined
+      ? await find(world, tick, vendor, job)
+      : await askFlagged(world, tick, vendor, job, job.vendorJobId);
   const now = await reread(world, job);
   if (now?.state !== 'needs_attention') return;
+  // It ended, and its picture can't be had: it stays parked, but nothing runs.
+  if (applied?.hasEnded === true && now.hold !== undefined) return await unbindAndFree(world, now);
   await freeIfOver(world, vendor, now);
 }
 
-async function find(world: World, tick: Tick, vendor: Vendor, job: Job<'needs_attention'>): Promise<void> {
-  if (vendor.find === undefined) return;
-  await tick.pace.run(job.vendor, async () => await lookUp(world, vendor, job, askSignal(world, tick, askTimeoutMs)));
+/** Ours to decide no more: a person has to, whatever the vendor says to our key. */
+const personsOwn: ReadonlySet<FlagCode> = new Set(['vendor_job_conflict', 'result_lost']);
+
+/** A receipt was had where its picture was lost or was another job's: absence would then prove nothing. */
+async function find(world: World, tick: Tick, vendor: Vendor, job: Job<'needs_attention'>): Promise<undefined> {
+  if (vendor.find === undefined || personsOwn.has(job.flag.code)) return;
+  await tick.pace.run(job.vendor, async () => await lookUp(world, vendor, job, tick.shift.signal));
 }
 
 async function askFlagged(
@@ -138,18 +146,19 @@ async function askFlagged(
   vendor: Vendor,
   job: Job<'needs_attention'>,
   vendorJobId: string,
-): Promise<void> {
+): Promise<Asked | undefined> {
   const applied = await ask(world, tick, vendor, job, vendorJobId);
-  if (applied?.kind !== 'pending' || !applied.said) return;
+  if (applied?.isWorking !== true) return applied;
   if (job.hold === undefined) {
     world.notices.note({ kind: 'running_without_hold', job });
-    return;
+    return applied;
   }
-  // Overdue, it would only be parked again; a conflict is a person's to decide.
-  const isPersons = job.flag.code === 'vendor_job_conflict' || job.flag.code === 'result_lost';
-  if (isPersons || world.clock.now() >= (job.runUntil ?? Number.POSITIVE_INFINITY)) return;
+  // Overdue, it would only be parked again.
+  const isOverdue = world.clock.now() >= (job.runUntil ?? Number.POSITIVE_INFINITY);
+  if (personsOwn.has(job.flag.code) || isOverdue) return applied;
   const accepted = await accept(world, job, vendorJobId, world.clock.now());
   if (accepted.kind === 'running') await world.doorbell.ring(job.lane, job.id);
+  return applied;
 }
 
 /** Failed by a person, its hold kept: freed on the vendor's terminal word, or once it can't be running. */
@@ -162,10 +171,11 @@ async function tendFailed(world: World, tick: Tick, job: Job<'failed'>): Promise
     id === undefined
       ? undefined
       : await tick.pace.run(job.vendor, () => vendor.ask(id, askSignal(world, tick, askTimeoutMs)));
-  const ended = word?.kind === 'succeeded' || word?.kind === 'failed' || word?.kind === 'canceled';
-  if (ended) await unbindAndFree(world, job);
+  if (isLastWord(word)) await unbindAndFree(world, job);
   else await freeIfOver(world, vendor, job);
 }
+
+type Asked = Applied & { readonly isWorking: boolean; readonly hasEnded: boolean };
 
 async function ask(
   world: World,
@@ -173,14 +183,13 @@ async function ask(
   vendor: Vendor,
   job: Job<'running' | 'needs_attention'>,
   vendorJobId: string,
-): Promise<(Applied & { said?: boolean }) | undefined> {
-  const applied = await tick.pace.run(job.vendor, async () => {
+): Promise<Asked | undefined> {
+  return await tick.pace.run(job.vendor, async () => {
     if (job.cancelRequestedAt !== undefined) await vendor.cancel(vendorJobId, askSignal(world, tick, askTimeoutMs));
     const word: VendorWord = await vendor.ask(vendorJobId, askSignal(world, tick, askTimeoutMs));
     const result = await applyWord(world, job, vendor, word, askSignal(world, tick, copyTimeoutMs));
-    return { ...result, said: word.kind === 'pending' };
+    return { ...result, isWorking: word.kind === 'pending', hasEnded: isLastWord(word) };
   });
-  return applied;
 }
 
 function askSignal(world: World, tick: Tick, timeoutMs: number): AbortSignal {

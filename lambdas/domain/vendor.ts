@@ -90,6 +90,11 @@ export type VendorWord =
   /** No answer, or one that we can't read (an unknown status too). Changes nothing. */
   | { readonly kind: 'unreachable'; readonly message: string; readonly retryAfterMs: number | undefined };
 
+/** The vendor's word that it doesn't run any more. "Gone" is not. */
+export function isLastWord(word: VendorWord | undefined): boolean {
+  return word?.kind === 'succeeded' || word?.kind === 'failed' || word?.kind === 'canceled';
+}
+
 export type Found =
   | { readonly kind: 'found'; readonly vendorJobId: string }
   | { readonly kind: 'absent' }
