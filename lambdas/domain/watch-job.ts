@@ -1,7 +1,7 @@
 import { applyWord } from './apply-word.ts';
 import type { Job } from './job.ts';
 import { move } from './lifecycle.ts';
-import { advanceProgress, throttle, untouched, type Throttle } from './progress-throttle.ts';
+import { advanceProgress, throttle, untouched, type Throttle, type Tick } from './progress-throttle.ts';
 import { askTimeoutMs, handOverMs, nextTick, watchExtendMs, watchLeaseMs } from './timing.ts';
 import type { Vendor, VendorWord } from './vendor.ts';
 import type { World } from './world.ts';
@@ -29,6 +29,7 @@ class Watch {
   #throttle: Throttle;
   #extendedAt: number;
   #cancelAsked = false;
+  #newest: Tick | undefined;
 
   constructor(world: World, vendor: Vendor, job: Job<'running'>) {
     this.#world = world;
@@ -44,13 +45,14 @@ class Watch {
     const words = this.#vendor.watch(this.#job.vendorJobId, signal)[Symbol.asyncIterator]();
     try {
       await this.#cancelIfAsked(signal);
-      let word = words.next();
+      // Asked for only when it is waited for: one that fails unseen would end the whole process.
+      let word: Promise<IteratorResult<VendorWord>> | undefined;
       for (;;) {
+        word ??= words.next();
         const next = await this.#nextOrPulse(word, signal);
-        if (next !== 'pulse') word = words.next();
-        const left = next === 'pulse' || next.done === true ? undefined : await this.#take(next.value, signal);
+        const left = next === 'pulse' ? await this.#tickAgain() : await this.#takeNext(next, signal);
         if (left !== undefined) return left;
-        if (next !== 'pulse' && next.done === true) return await this.#handOver();
+        if (next !== 'pulse') word = undefined;
         if (this.#isOver(shift)) return await this.#handOver();
         if (!(await this.#keepLease(signal))) return { kind: 'left' };
       }
@@ -73,9 +75,14 @@ class Watch {
     return shift.signal.aborted || shift.endsAt - this.#world.clock.now() < handOverMs;
   }
 
+  async #takeNext(next: IteratorResult<VendorWord>, signal: AbortSignal): Promise<Watched | undefined> {
+    return next.done === true ? await this.#handOver() : await this.#take(next.value, signal);
+  }
+
   async #take(word: VendorWord, signal: AbortSignal): Promise<Watched | undefined> {
     if (word.kind === 'pending') {
-      return (await this.#tick(word.percent, word.stage)) ? undefined : { kind: 'left' };
+      this.#newest = word;
+      return await this.#tickAgain();
     }
     const applied = await applyWord(this.#world, this.#job, this.#vendor, word, signal);
     switch (applied.kind) {
@@ -95,10 +102,16 @@ class Watch {
     }
   }
 
-  async #tick(percent: number | undefined, stage: string | undefined): Promise<boolean> {
+  /** The newest word, where the throttle kept it back: a vendor that falls silent must not leave an older one standing. */
+  async #tickAgain(): Promise<Watched | undefined> {
+    if (this.#newest === undefined) return undefined;
+    return (await this.#tick(this.#newest)) ? undefined : { kind: 'left' };
+  }
+
+  async #tick(said: Tick): Promise<boolean> {
     const now = this.#world.clock.now();
     const shown = this.#throttle.sent ?? this.#throttle.stored;
-    const progress = advanceProgress(shown, { percent, stage }, now);
+    const progress = advanceProgress(shown, said, now);
     const { store, send, next } = throttle(this.#throttle, progress);
     this.#throttle = next;
     if (store && !(await this.#store(progress))) return false;
@@ -117,6 +130,7 @@ class Watch {
     if (moved.kind === 'refused') return false;
     this.#job = moved.job;
     this.#extendedAt = now;
+    this.#throttle = { ...this.#throttle, stored: { ...progress, at: this.#world.clock.now() } };
     return true;
   }
 
@@ -131,12 +145,12 @@ class Watch {
     return true;
   }
 
-  /** Asked once per watch: the vendor's acknowledgement is not the end, its terminal word is. */
+  /** Until the vendor has heard it, then no more in this watch: the vendor's acknowledgement is not the end, its terminal word is. */
   async #cancelIfAsked(signal: AbortSignal): Promise<void> {
     if (this.#job.cancelRequestedAt === undefined || this.#cancelAsked) return;
-    this.#cancelAsked = true;
     const bounded = AbortSignal.any([signal, this.#world.waiting.deadline(askTimeoutMs)]);
-    await this.#vendor.cancel(this.#job.vendorJobId, bounded);
+    const asked = await this.#vendor.cancel(this.#job.vendorJobId, bounded);
+    this.#cancelAsked = asked !== 'unreachable';
   }
 
   async #handOver(): Promise<Watched> {
