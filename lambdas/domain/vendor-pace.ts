@@ -45,14 +45,16 @@ export class VendorPace {
   /** Runs `ask` in the vendor's line. Undefined: there was no time left for it. */
   async run<T>(vendor: string, ask: () => Promise<T>): Promise<T | undefined> {
     const line = this.#lineOf(vendor);
+    // Whoever leaves hands its place to the one that waits longest: nobody slips in between the two.
     if (line.running >= line.budget.concurrency) await new Promise<void>((resolve) => line.waiting.push(resolve));
-    line.running += 1;
+    else line.running += 1;
     try {
       if (!(await this.#turn(line))) return undefined;
       return await ask();
     } finally {
-      line.running -= 1;
-      line.waiting.shift()?.();
+      const next = line.waiting.shift();
+      if (next === undefined) line.running -= 1;
+      else next();
     }
   }
 
