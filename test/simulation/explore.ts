@@ -1,0 +1,120 @@
+import { describeFault, faultsOf, noFaults, type Effect, type Fault, type FaultPlan } from './world/faults.ts';
+import { Simulation } from './world/simulation.ts';
+import type { Violation } from './world/watchdog.ts';
+import { lane, type Scenario } from './scenarios.ts';
+
+export interface Report {
+  readonly effects: readonly Effect[];
+  readonly violations: readonly Violation[];
+  readonly simulation: Simulation;
+}
+
+const most = 30 * 60_000;
+const quietMs = 5 * 60_000;
+
+/** One run of a scenario: until nothing moves any more, whatever went wrong at the planned effects. */
+export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> {
+  const simulation = new Simulation({ vendors: scenario.vendors, caps: { [lane]: scenario.cap ?? 1 }, plan });
+  const { timeline, watchdog } = simulation;
+  const begunAt = timeline.now();
+  simulation.scheduleTicks(40, scenario.overlap);
+  scenario.begin(simulation);
+  await timeline.runUntil(begunAt + quietMs);
+  // Settled looks the same before and after two more ticks; what never settles is judged as it stands.
+  for (let seen = stateOf(simulation); timeline.now() < begunAt + most;) {
+    await timeline.runUntil(timeline.now() + 120_000);
+    const now = stateOf(simulation);
+    if (now === seen && simulation.isIdle) break;
+    seen = now;
+  }
+  watchdog.judge();
+  if (!simulation.isIdle) watchdog.say('6 ends', 'somebody is still at work');
+  return { effects: simulation.effects, violations: watchdog.violations, simulation };
+}
+
+function stateOf(simulation: Simulation): string {
+  const jobs = simulation.jobs.all().map((job) => ({ ...job, checkAt: 0 }));
+  return JSON.stringify([jobs, simulation.lanes.get(lane), simulation.announcements.length]);
+}
+
+export interface Found {
+  readonly scenario: string;
+  readonly faults: readonly string[];
+  readonly violations: readonly Violation[];
+}
+
+export interface Explored {
+  runs: number;
+  readonly found: Found[];
+}
+
+interface Placed {
+  readonly number: number;
+  readonly fault: Fault;
+}
+
+function planOf(placed: readonly Placed[]): FaultPlan {
+  return (effect) => placed.find(({ number }) => number === effect.number)?.fault;
+}
+
+/** At each effect, everything that can go wrong there; then two of them, as many pairs as `mostPairs`. */
+export async function explore(
+  scenario: Scenario,
+  options: { readonly mostPairs: number; readonly pick: (below: number) => number; readonly stopAtFirst?: boolean },
+): Promise<Explored> {
+  const explored: Explored = { runs: 0, found: [] };
+  const clean = await tryOut(scenario, [], explored);
+  checkClean(scenario, clean, explored);
+  const firsts: { readonly placed: Placed; readonly effects: readonly Effect[] }[] = [];
+  for (const placed of placesIn(clean.effects, 0)) {
+    if (options.stopAtFirst === true && explored.found.length > 0) return explored;
+    const { effects } = await tryOut(scenario, [placed], explored);
+    firsts.push({ placed, effects });
+  }
+  await explorePairs(scenario, firsts, options, explored);
+  return explored;
+}
+
+async function explorePairs(
+  scenario: Scenario,
+  firsts: readonly { readonly placed: Placed; readonly effects: readonly Effect[] }[],
+  options: { readonly mostPairs: number; readonly pick: (below: number) => number; readonly stopAtFirst?: boolean },
+  explored: Explored,
+): Promise<void> {
+  for (let pair = 0; pair < options.mostPairs && firsts.length > 0; pair += 1) {
+    if (options.stopAtFirst === true && explored.found.length > 0) return;
+    const first = firsts[options.pick(firsts.length)];
+    if (first === undefined) return;
+    const seconds = placesIn(first.effects, first.placed.number + 1);
+    const second = seconds[options.pick(Math.max(1, seconds.length))];
+    if (second !== undefined) await tryOut(scenario, [first.placed, second], explored);
+  }
+}
+
+function placesIn(effects: readonly Effect[], from: number): readonly Placed[] {
+  return effects.slice(from).flatMap(({ number, kind }) => faultsOf[kind].map((fault): Placed => ({ number, fault })));
+}
+
+async function tryOut(scenario: Scenario, placed: readonly Placed[], explored: Explored): Promise<Report> {
+  const report = await run(scenario, placed.length === 0 ? noFaults : planOf(placed));
+  explored.runs += 1;
+  if (report.violations.length > 0) {
+    const faults = placed.map(({ number, fault }) =>
+      describeFault(report.effects[number] ?? { number, what: 'never reached' }, fault),
+    );
+    explored.found.push({ scenario: scenario.name, faults, violations: report.violations });
+  }
+  return report;
+}
+
+/** With nothing going wrong, nothing is parked or retried: it simply ends as it should, each thing done once. */
+function checkClean(scenario: Scenario, { simulation }: Report, explored: Explored): void {
+  const violations: Violation[] = [];
+  for (const job of simulation.jobs.all()) {
+    if (scenario.ends !== undefined && job.state !== scenario.ends) {
+      violations.push({ invariant: 'clean', what: `${job.id} ends ${job.state}, not ${scenario.ends}` });
+    }
+  }
+  for (const error of simulation.errors) violations.push({ invariant: 'clean', what: String(error) });
+  if (violations.length > 0) explored.found.push({ scenario: scenario.name, faults: [], violations });
+}

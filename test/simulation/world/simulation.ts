@@ -1,0 +1,327 @@
+import { dispatchJob } from '../../../lambdas/domain/dispatch-job.ts';
+import type { Job } from '../../../lambdas/domain/job.ts';
+import type { Announcement, Clock, LiveMessage } from '../../../lambdas/domain/ports.ts';
+import { receiveVendorEvent } from '../../../lambdas/domain/receive-vendor-event.ts';
+import { reconcileJobs } from '../../../lambdas/domain/reconcile-jobs.ts';
+import { tickMs } from '../../../lambdas/domain/timing.ts';
+import type { Submission } from '../../../lambdas/domain/vendor.ts';
+import type { Notice } from '../../../lambdas/domain/world.ts';
+import { CountingTokens } from '../../fakes/counting-tokens.ts';
+import { MemoryAuditStore } from '../../fakes/memory-audit-store.ts';
+import { MemoryEvidenceStore } from '../../fakes/memory-evidence-store.ts';
+import { MemoryFileStore } from '../../fakes/memory-file-store.ts';
+import { MemoryJobIndex } from '../../fakes/memory-job-index.ts';
+import { MemoryJobStore } from '../../fakes/memory-job-store.ts';
+import { MemoryLaneStore } from '../../fakes/memory-lane-store.ts';
+import { MemoryOwnerStore } from '../../fakes/memory-owner-store.ts';
+import { MemoryUploadStore } from '../../fakes/memory-upload-store.ts';
+import { Actor, never } from './actor.ts';
+import type { Effect, EffectKind, Fault, FaultPlan } from './faults.ts';
+import { SimulatedVendor, type VendorRun, type VendorSetup } from './simulated-vendor.ts';
+import { Timeline } from './timeline.ts';
+import { Watchdog } from './watchdog.ts';
+import { worldOf, type SimulatedWorld } from './world-of.ts';
+
+export interface Setup {
+  readonly vendors: readonly VendorSetup[];
+  readonly caps: Readonly<Record<string, number>>;
+  readonly plan: FaultPlan;
+  /** How long an effect takes to be done, and its answer to come back. */
+  readonly latencyMs?: (effect: Effect) => readonly [number, number];
+  readonly skewMs?: () => number;
+  /** How late the indexes are. */
+  readonly indexLagMs?: () => number;
+  readonly ringDelayMs?: () => number;
+}
+
+/** Reserved concurrency of each lane. */
+export const ceiling = 4;
+const workerShiftMs = 240_000;
+const tickShiftMs = 50_000;
+const visibilityMs = 250_000;
+const maxReceives = 4;
+
+interface Message {
+  readonly lane: string;
+  readonly hint: string | undefined;
+  receives: number;
+}
+
+/** The real domain over a world that can do to it what the real one can, and counts what comes of it. */
+export class Simulation {
+  readonly setup: Setup;
+  readonly timeline = new Timeline(Date.UTC(2026, 0, 1) + 20_000);
+  readonly tokens = new CountingTokens();
+  readonly jobs = new MemoryJobStore();
+  readonly index = new MemoryJobIndex(this.jobs);
+  readonly lanes: MemoryLaneStore;
+  readonly owners = new MemoryOwnerStore();
+  readonly uploads = new MemoryUploadStore();
+  readonly files = new MemoryFileStore();
+  readonly evidence = new MemoryEvidenceStore();
+  readonly audit = new MemoryAuditStore();
+  readonly vendors: ReadonlyMap<string, SimulatedVendor>;
+  readonly announcements: Announcement[] = [];
+  readonly messages: LiveMessage[] = [];
+  readonly notices: Notice[] = [];
+  readonly effects: Effect[] = [];
+  readonly watchdog: Watchdog;
+  /** Nothing is heard meanwhile. */
+  isDeaf = false;
+  deadLetters = 0;
+  readonly errors: unknown[] = [];
+  readonly #workers = new Map<string, number>();
+  readonly #writtenAt: [number, number][] = [];
+  #plan: FaultPlan;
+  #actors = 0;
+  #alive = 0;
+  #waitingMessages = 0;
+
+  constructor(setup: Setup) {
+    this.setup = setup;
+    this.#plan = setup.plan;
+    this.lanes = new MemoryLaneStore(setup.caps);
+    this.jobs.whenSiblingsAreErased((id) => this.evidence.erase(id));
+    this.vendors = new Map(setup.vendors.map((vendor) => [vendor.name, new SimulatedVendor(vendor, this.timeline)]));
+    this.watchdog = new Watchdog(this);
+    for (const vendor of this.vendors.values()) {
+      vendor.onTaken = (run, before) => this.watchdog.taken(vendor, run, before);
+      vendor.onEvent = (run) => this.#callBack(vendor, run);
+    }
+  }
+
+  vendor(name: string): SimulatedVendor {
+    const vendor = this.vendors.get(name);
+    if (vendor === undefined) throw new Error(`There is no vendor ${name}.`);
+    return vendor;
+  }
+
+  /** Nobody is at work, and nothing is on its way to anybody. */
+  get isIdle(): boolean {
+    return this.#alive === 0 && this.#waitingMessages === 0;
+  }
+
+  stopFaults(): void {
+    this.#plan = () => undefined;
+  }
+
+  clockOf(actor: Actor): Clock {
+    return { now: () => this.timeline.now() + actor.skewMs };
+  }
+
+  /** One effect on the world, with what goes wrong at it. */
+  async effect<T>(actor: Actor, kind: EffectKind, what: string, apply: () => Promise<T>): Promise<T> {
+    const { fault, backMs } = await this.#begin(actor, kind, what);
+    switch (fault?.kind) {
+      case 'crash_after':
+        await this.#apply(apply);
+        return await this.kill(actor);
+      case 'crash_late':
+        this.timeline.after(fault.delayMs, () => void this.#apply(apply).catch(() => undefined));
+        return await this.kill(actor);
+      case 'answer_lost':
+        await this.#apply(apply);
+        await this.timeline.sleep(300);
+        return await this.alive(actor, await this.#apply(apply));
+      case 'error_before':
+        throw new Error(`${what}: no answer`);
+      case 'error_after':
+        await this.#apply(apply);
+        throw new Error(`${what}: no answer`);
+      case 'twice':
+        await this.#apply(apply);
+        break;
+      default:
+    }
+    const result = await this.#apply(apply);
+    if (backMs > 0) await this.timeline.sleep(backMs);
+    return await this.alive(actor, result);
+  }
+
+  /** A ring that may be dropped. */
+  async ring(actor: Actor, lane: string, hint: string | undefined, delayMs: number): Promise<void> {
+    const { fault } = await this.#begin(actor, 'ring', `ring ${hint ?? ''}`);
+    if (fault?.kind === 'error_before') throw new Error('ring: no answer');
+    if (fault?.kind === 'crash_late') {
+      this.#enqueue(lane, hint, delayMs + fault.delayMs);
+      return await this.kill(actor);
+    }
+    if (fault?.kind !== 'dropped') this.#enqueue(lane, hint, delayMs);
+    if (fault?.kind === 'twice') this.#enqueue(lane, hint, delayMs + 700);
+    if (fault?.kind === 'crash_after') return await this.kill(actor);
+  }
+
+  async beginSend(actor: Actor, what: string): Promise<Fault | undefined> {
+    return (await this.#begin(actor, 'send', what)).fault;
+  }
+
+  /** Undefined: the vendor doesn't answer. */
+  async ask<T>(actor: Actor, what: string, vendor: SimulatedVendor, answer: () => T): Promise<T | undefined> {
+    const { fault } = await this.#begin(actor, 'ask', what);
+    if (fault?.kind === 'error_before' || vendor.isDown) return undefined;
+    return await this.alive(actor, answer());
+  }
+
+  async fetch(actor: Actor): Promise<'fetched' | 'unreachable' | 'lost'> {
+    const { fault } = await this.#begin(actor, 'fetch', 'fetch result');
+    if (fault?.kind === 'dropped') return 'lost';
+    return fault?.kind === 'error_before' ? 'unreachable' : 'fetched';
+  }
+
+  /** The sender is gone, its request is not. */
+  leaveTravelling(vendor: SimulatedVendor, submission: Submission, delayMs: number): void {
+    this.timeline.after(delayMs, () => {
+      vendor.posts += 1;
+      vendor.arrive(submission.vendorKey, submission.callbackUrl);
+    });
+  }
+
+  async kill(actor: Actor): Promise<never> {
+    actor.kill();
+    return await never();
+  }
+
+  async alive<T>(actor: Actor, result: T): Promise<T> {
+    return actor.isDead ? await never() : result;
+  }
+
+  async wait(actor: Actor, durationMs: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || durationMs <= 0) return;
+    await new Promise<void>((resolve) => {
+      const callOff = this.timeline.after(durationMs, resolve);
+      const stop = () => {
+        callOff();
+        resolve();
+      };
+      signal.addEventListener('abort', stop, { once: true });
+    });
+    await this.alive(actor, undefined);
+  }
+
+  deadline(durationMs: number): AbortSignal {
+    const over = new AbortController();
+    this.timeline.after(durationMs, () => over.abort());
+    return over.signal;
+  }
+
+  /** Runs something as a sandbox of its own. */
+  async start(
+    name: string,
+    work: (world: SimulatedWorld, actor: Actor) => Promise<unknown>,
+  ): Promise<'done' | 'threw' | 'died'> {
+    this.#actors += 1;
+    const actor = new Actor(`${name}-${this.#actors}`, this.setup.skewMs?.() ?? 0);
+    this.#alive += 1;
+    const worked = work(worldOf(this, actor), actor).then(
+      () => 'done' as const,
+      (error: unknown) => {
+        this.errors.push(error);
+        return 'threw' as const;
+      },
+    );
+    const end = await Promise.race([worked, actor.death]);
+    this.#alive -= 1;
+    return end;
+  }
+
+  async tick(lanes: readonly string[] = Object.keys(this.setup.caps)): Promise<'done' | 'threw' | 'died'> {
+    return await this.start('tick', async (world, actor) => {
+      const stop = new AbortController();
+      const shift = { endsAt: this.clockOf(actor).now() + tickShiftMs, signal: stop.signal };
+      const report = await reconcileJobs(world, lanes, new Map(), shift);
+      stop.abort();
+      this.errors.push(...report.errors);
+    });
+  }
+
+  /** The schedule: one tick a minute, `count` of them, each `overlap` times over. */
+  scheduleTicks(count: number, overlap = 1): void {
+    const first = tickMs - (this.timeline.now() % tickMs);
+    for (let nth = 0; nth < count; nth += 1) {
+      for (let twin = 0; twin < overlap; twin += 1) this.timeline.after(first + nth * tickMs, () => void this.tick());
+    }
+  }
+
+  /** How late the indexes are now is set before each question to them. */
+  lagIndex(): void {
+    const { length } = this.jobs.written;
+    const since = this.timeline.now() - (this.setup.indexLagMs?.() ?? 0);
+    const seen = this.#writtenAt.findLast(([at]) => at <= since)?.[1] ?? 0;
+    this.index.lagWrites = length - seen;
+  }
+
+  jobOf(id: string): Job | undefined {
+    return this.jobs.all().find((job) => job.id === id);
+  }
+
+  async #begin(
+    actor: Actor,
+    kind: EffectKind,
+    what: string,
+  ): Promise<{ readonly fault: Fault | undefined; readonly backMs: number }> {
+    if (actor.isDead) return await never();
+    const effect: Effect = { number: this.effects.length, kind, what, actor: actor.name };
+    this.effects.push(effect);
+    const fault = this.#plan(effect);
+    const [thereMs, backMs] = this.setup.latencyMs?.(effect) ?? [0, 0];
+    const stallMs = thereMs + (fault?.kind === 'stall' ? fault.delayMs : 0);
+    if (stallMs > 0) await this.timeline.sleep(stallMs);
+    if (fault?.kind === 'crash_before') return await this.kill(actor);
+    return await this.alive(actor, { fault, backMs });
+  }
+
+  async #apply<T>(apply: () => Promise<T>): Promise<T> {
+    const result = await apply();
+    const { length } = this.jobs.written;
+    if (length !== (this.#writtenAt.at(-1)?.[1] ?? 0)) this.#writtenAt.push([this.timeline.now(), length]);
+    this.watchdog.look();
+    return result;
+  }
+
+  #enqueue(lane: string, hint: string | undefined, delayMs: number): void {
+    if (this.isDeaf) return;
+    this.#waitingMessages += 1;
+    const message = { lane, hint, receives: 0 };
+    this.timeline.after(delayMs + (this.setup.ringDelayMs?.() ?? 10), () => void this.#deliver(message));
+  }
+
+  async #deliver(message: Message): Promise<void> {
+    const busy = this.#workers.get(message.lane) ?? 0;
+    if (busy >= ceiling) {
+      this.timeline.after(1_000, () => void this.#deliver(message));
+      return;
+    }
+    this.#workers.set(message.lane, busy + 1);
+    message.receives += 1;
+    const end = await this.start('worker', async (world, actor) => {
+      const stop = new AbortController();
+      const shift = { endsAt: this.clockOf(actor).now() + workerShiftMs, signal: stop.signal };
+      await dispatchJob(world, { lane: message.lane, hint: message.hint }, shift);
+      stop.abort();
+    });
+    this.#workers.set(message.lane, (this.#workers.get(message.lane) ?? 1) - 1);
+    if (end === 'done' || this.isDeaf) this.#waitingMessages -= 1;
+    else if (message.receives >= maxReceives) {
+      this.deadLetters += 1;
+      this.#waitingMessages -= 1;
+    } else this.timeline.after(visibilityMs, () => void this.#deliver(message));
+  }
+
+  /** A vendor posts its event until it is taken, once more for good measure, and once when nobody expects it any more. */
+  #callBack(vendor: SimulatedVendor, run: VendorRun): void {
+    const url = run.callbackUrl;
+    if (url === undefined || (vendor.setup.webhooks ?? 'none') !== 'reliable') return;
+    for (const delayMs of [20, 1_500, 100_000]) {
+      this.timeline.after(delayMs, () => void this.#post(vendor, run, url));
+    }
+  }
+
+  async #post(vendor: SimulatedVendor, run: VendorRun, url: string): Promise<void> {
+    const [jobId = '', generation = ''] = url.split('|');
+    const body = new TextEncoder().encode(JSON.stringify({ vendorJobId: run.id }));
+    const event = { headers: {}, body, at: this.timeline.now() };
+    const at = { vendor: vendor.setup.name, jobId, generation: Number(generation), event };
+    const end = await this.start('event', async (world) => await receiveVendorEvent(world, at));
+    if (end !== 'done') this.timeline.after(10_000, () => void this.#post(vendor, run, url));
+  }
+}
