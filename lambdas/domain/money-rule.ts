@@ -81,7 +81,6 @@ export function mayRetake(job: Job, traits: VendorTraits, now: number): boolean 
 }
 
 export function isSpent(job: Job, traits: VendorTraits, now: number): boolean {
-  if (job.tries === 0) return false;
   return job.tries >= traits.maxSends || now - (job.firstTriedAt ?? now) >= traits.sendWindowMs;
 }
 

@@ -122,11 +122,10 @@ async function retake(world: OperatorWorld, order: Order, job: Job, vendor: Vend
   if (why !== undefined) return { kind: 'cannot_retake', why };
   if (order.dryRun) return { kind: 'would' };
   await audit(world, order);
-  // Nobody sends by this write: it is past its own deadline, and a worker's retake follows the ring. What is parked has
-  // mostly spent its sends: the person's word is worth one more.
+  // Nobody sends by this write: it is past its own deadline, and a worker's retake follows the ring.
   const times = { sendBy: now, dispatchBy: now, checkAt: nextTick(now) };
   const moved = await world.jobs.move(
-    move('retakeParked', job, { claimToken: world.tokens.next(), tries: 0, maybeSent: true, ...times }),
+    move('retakeParked', job, { claimToken: world.tokens.next(), maybeSent: true, ...times }),
   );
   if (moved.kind === 'refused') return { kind: 'moved_on', job: moved.actual };
   await world.doorbell.ring(job.lane, job.id, 1_000);
@@ -162,7 +161,9 @@ async function resend(
   const allowedFrom = cantBeRunningFrom(job, vendor.traits);
   const isPast = allowedFrom !== undefined && world.clock.now() >= allowedFrom;
   const isOver = notRunning || isPast || isLastWord(word);
-  if (job.hold !== undefined && !isOver) return { kind: 'still_may_run', allowedFrom };
+  // A restored job has no hold, and may have been sent after the moment that was restored.
+  const mayRun = job.hold !== undefined || job.flag.code === 'restored';
+  if (mayRun && !isOver) return { kind: 'still_may_run', allowedFrom };
   if (order.dryRun) return { kind: 'would' };
   await audit(world, order);
   if (job.hold !== undefined) await unbindAndFree(world, job);
