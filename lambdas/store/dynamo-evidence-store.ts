@@ -5,6 +5,8 @@ import { putDated, readDated } from './dated-items.ts';
 import { jsonObject } from './request-item.ts';
 
 const mostRead = 100;
+/** Longer than jobs are kept; what was sent and when may be asked for when the vendor's yearly bill comes. */
+const keptMs = 400 * 86_400_000;
 
 const evidenceEntry = z.object({
   at: z.number(),
@@ -15,7 +17,7 @@ const evidenceEntry = z.object({
   detail: jsonObject,
 }) satisfies z.ZodType<Evidence>;
 
-/** A job's evidence, beside its item. It goes with the job's other siblings. */
+/** A job's evidence, beside its item. It goes when the job is erased, or by itself after more than a year. */
 export class DynamoEvidenceStore implements EvidenceStore {
   readonly #client: DynamoDBClient;
   readonly #table: string;
@@ -26,7 +28,8 @@ export class DynamoEvidenceStore implements EvidenceStore {
   }
 
   async add(jobId: string, evidence: Evidence): Promise<void> {
-    const entry = { pk: jobId, kind: 'evidence', at: evidence.at, entry: evidence } as const;
+    const ttl = Math.ceil((evidence.at + keptMs) / 1000);
+    const entry = { pk: jobId, kind: 'evidence', at: evidence.at, entry: evidence, ttl } as const;
     await putDated(this.#client, this.#table, entry);
   }
 

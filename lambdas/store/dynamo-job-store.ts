@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
-import { terminalStates, type Job, type JobRequest } from '../domain/job.ts';
+import { isTerminal, terminalStates, type Job, type JobRequest } from '../domain/job.ts';
 import { advance, rowOf, type AnyMove, type Move, type To, type Transition } from '../domain/lifecycle.ts';
 import type { Created, Followed, JobStore, Linked, Moved, Read } from '../domain/ports.ts';
 import { plain, putIf, updateIf, type PlainItem } from './conditional-write.ts';
@@ -52,6 +52,8 @@ export class DynamoJobStore implements JobStore {
   }
 
   async move<T extends Transition>(moving: Move<T>): Promise<Moved<T>> {
+    // Before the write that says "announced": whoever crashes in between does both once more.
+    if (moving.transition === 'announced') await this.#endSiblings(moving.job);
     const written = await updateIf(this.#client, {
       TableName: this.#table,
       Key: keyItem(jobKey(moving.job.id)),
@@ -64,6 +66,24 @@ export class DynamoJobStore implements JobStore {
       return { kind: 'moved', job: actual as Job<To<T>>, unbound: undefined };
     }
     return { kind: 'refused', actual };
+  }
+
+  /** What the user asked for, and whose a vendor's job is, are kept as long as the ended job, and no longer. */
+  async #endSiblings({ id, submitToken, vendor, vendorJobId, state, ttl }: Job): Promise<void> {
+    if (!isTerminal(state) || ttl === undefined) return;
+    const keys = [requestKey(id, submitToken), ...(vendorJobId === undefined ? [] : [linkKey(vendor, vendorJobId)])];
+    const ending = keys.map((key) => {
+      const expression = new Expression();
+      return updateIf(this.#client, {
+        TableName: this.#table,
+        Key: keyItem(key),
+        UpdateExpression: updateText({ set: [`${expression.name('ttl')} = ${expression.value(ttl)}`] }),
+        // Refused where it is gone already.
+        ConditionExpression: `attribute_exists(${expression.name('pk')})`,
+        ...expression.placeholders(),
+      });
+    });
+    await Promise.all(ending);
   }
 
   async putRequest(id: string, submitToken: string, request: JobRequest): Promise<void> {

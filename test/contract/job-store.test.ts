@@ -1,9 +1,11 @@
+import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Job, JobRequest } from '../../lambdas/domain/job.ts';
 import { move } from '../../lambdas/domain/lifecycle.ts';
 import type { JobStore } from '../../lambdas/domain/ports.ts';
 import { DynamoEvidenceStore } from '../../lambdas/store/dynamo-evidence-store.ts';
 import { DynamoJobStore } from '../../lambdas/store/dynamo-job-store.ts';
+import { itemOf } from '../../lambdas/store/item.ts';
 import { MemoryEvidenceStore } from '../fakes/memory-evidence-store.ts';
 import { MemoryJobStore } from '../fakes/memory-job-store.ts';
 import { startDynamo, type DynamoFixture } from '../fixtures/dynamo.ts';
@@ -262,5 +264,39 @@ describe.each([
       expect(await jobs.readRequest('job_b', 'submit-1')).toEqual(request);
       expect(await evidence.read('job_b')).toEqual([about]);
     });
+  });
+});
+
+describe('DynamoJobStore', () => {
+  it('keeps what is beside a job until it ended, and then as long as the job', async () => {
+    const TableName = await dynamo.createTable();
+    const jobs = new DynamoJobStore(dynamo.client, TableName);
+    const ttlOf = async (pk: string, sk: string) => {
+      const Key = { pk: { S: pk }, sk: { S: sk } };
+      const { Item } = await dynamo.client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
+      return Item?.['ttl']?.N;
+    };
+    const flagged = storedJob('needs_attention', { vendorJobId: 'v1', announce: 3 });
+    const ended = storedJob('succeeded', { vendorJobId: 'v1' });
+    await jobs.putRequest(ended.id, ended.submitToken, request);
+    await jobs.linkVendorJob(ended.vendor, 'v1', ended.id, ended.generation);
+    for (const job of [flagged, ended]) {
+      await dynamo.client.send(new PutItemCommand({ TableName, Item: itemOf(job) }));
+      expect(await jobs.move(move('announced', job, {}))).toMatchObject({ kind: 'moved' });
+      const expected = job === ended ? `${ended.ttl}` : undefined;
+      expect(await ttlOf(job.id, `request#${job.submitToken}`)).toBe(expected);
+      expect(await ttlOf(`vendor-job#${job.vendor}#v1`, 'link')).toBe(expected);
+    }
+    expect(await jobs.readRequest(ended.id, ended.submitToken)).toEqual(request);
+  });
+
+  it('makes no item of what is gone', async () => {
+    const TableName = await dynamo.createTable();
+    const jobs = new DynamoJobStore(dynamo.client, TableName);
+    const ended = storedJob('succeeded');
+    await dynamo.client.send(new PutItemCommand({ TableName, Item: itemOf(ended) }));
+    await jobs.move(move('announced', ended, {}));
+    expect(await jobs.eraseSiblings(ended.id)).toBe(0);
+    expect(await jobs.vendorJobOwner(ended.vendor, 'vendor-job-1')).toBeUndefined();
   });
 });
