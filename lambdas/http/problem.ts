@@ -232,6 +232,26 @@ export const PROBLEMS = {
     title: 'The job already has another vendor job',
     docs: 'What was given is kept as evidence; the job is unchanged.',
   },
+  vendor_job_unknown: {
+    status: 422,
+    title: 'The vendor does not know this job',
+    docs: 'Only what the vendor itself says that it has can be adopted. Nothing was changed.',
+  },
+  vendor_unreachable: {
+    status: 503,
+    title: 'The vendor does not answer',
+    docs: 'Nothing can be decided without its word, and nothing was changed. Try again after `Retry-After`.',
+  },
+  vendor_not_configured: {
+    status: 409,
+    title: 'The job’s vendor is not configured any more',
+    docs: 'Deploy with the vendor that the job was sent to; until then it can only be failed.',
+  },
+  lane_moved_on: {
+    status: 409,
+    title: 'The lane has moved on',
+    docs: 'It was opened, paused or tripped meanwhile, and is unchanged by this. Look at it again and decide anew.',
+  },
   lane_not_found: {
     status: 404,
     title: 'There is no such lane',

@@ -1,0 +1,121 @@
+import * as z from 'zod';
+import type { Job } from '../domain/job.ts';
+import { listFlagged, placeOf, type FlaggedFilter } from '../domain/list-flagged.ts';
+import { settleFlagged, type Settling } from '../domain/settle-flagged.ts';
+import { answerJson, answerProblem, type HttpAnswer } from './answer.ts';
+import { flaggedPurpose, type OperateJobsSettings } from './list-flagged.ts';
+import { actorOf } from './operator-job.ts';
+import { readJsonBody, type AuthenticatedRequest } from './request.ts';
+import { settleManyBody, type SettleMany } from './settle-bodies.ts';
+import { refusalOf, type RefusedOrder } from './settled.ts';
+
+const outcomes = [
+  'done',
+  'would',
+  'job_not_found',
+  'job_moved_on',
+  'still_may_run',
+  'retake_not_possible',
+  'vendor_job_unknown',
+  'vendor_job_taken',
+  'vendor_unreachable',
+  'vendor_not_configured',
+  'unavailable',
+] as const satisfies readonly ('done' | 'would' | 'unavailable' | RefusedOrder['code'])[];
+
+const resultSchema = z.object({
+  jobId: z.string(),
+  generation: z.int().positive(),
+  outcome: z
+    .enum(outcomes)
+    .describe('`done`, `would` (dry run), or the code with which the same order about this job alone is refused.'),
+  allowedFrom: z.iso.datetime().nullable().describe('With `still_may_run`: from when on it is allowed, if ever.'),
+  detail: z.string().nullable(),
+});
+type Result = z.infer<typeof resultSchema>;
+
+export const settledManySchema = z.object({
+  dryRun: z.boolean(),
+  results: z.array(resultSchema).describe('Oldest first.'),
+  nextCursor: z.string().nullable().describe('Not null: there are more. Send the same body with it as `cursor`.'),
+});
+
+/** No job is begun later than this after the first: one may take as long as the vendor's answer and its picture do. */
+const beginWithinMs = 10_000;
+
+/** `POST /api/v1/operator/flagged/settle`: the same order for each job that a filter names, one after the other. */
+export async function settleMany(request: AuthenticatedRequest, settings: OperateJobsSettings): Promise<HttpAnswer> {
+  const { event, requestId, principal } = request;
+  const read = readJsonBody(event, settleManyBody);
+  if (read.kind === 'refused') return answerProblem(read.refusal, { requestId });
+  const { cursors, world, lanes } = settings;
+  const { filter: sent, cursor: signed, limit, dryRun } = read.value;
+  const filter: FlaggedFilter = { tenant: principal.tenant, lane: sent.lane, code: sent.code, vendor: sent.vendor };
+  const purpose = flaggedPurpose(filter);
+  const cursor = signed === undefined ? undefined : await cursors.read(signed, purpose);
+  if (signed !== undefined && cursor === undefined) return answerProblem({ code: 'cursor_invalid' }, { requestId });
+  const { jobs, next } = await listFlagged(filter, { cursor, limit }, lanes, world);
+  const results = await settleEach(jobs, read.value, request, settings);
+  const last = jobs[results.length - 1];
+  const goesOnAt = results.length < jobs.length && last !== undefined ? placeOf(last) : next;
+  const body: z.infer<typeof settledManySchema> = {
+    dryRun,
+    results,
+    nextCursor: goesOnAt === undefined ? null : await cursors.sign(goesOnAt, purpose),
+  };
+  return answerJson(200, body, { requestId });
+}
+
+async function settleEach(
+  jobs: readonly Job[],
+  body: SettleMany,
+  request: AuthenticatedRequest,
+  settings: OperateJobsSettings,
+): Promise<Result[]> {
+  const { clock, feed } = settings.world;
+  const until = clock.now() + beginWithinMs;
+  const results: Result[] = [];
+  for (const job of jobs) {
+    if (clock.now() > until) break;
+    results.push(await settleOne(job, body, request, settings));
+  }
+  await feed.flush();
+  return results;
+}
+
+async function settleOne(
+  { id: jobId, generation }: Job,
+  body: SettleMany,
+  { principal, log }: AuthenticatedRequest,
+  { world, view }: OperateJobsSettings,
+): Promise<Result> {
+  const { reason, dryRun, action } = body;
+  const order = { jobId, generation, reason, actor: actorOf(principal), settling: settlingOf(body), dryRun };
+  const about = log.about({ jobId });
+  const result = { jobId, generation, allowedFrom: null, detail: null };
+  try {
+    const settled = await settleFlagged(world, order);
+    about.write('operator_acted', { reason: action, keyId: principal.keyId, generation, outcome: settled.kind });
+    if (settled.kind === 'done' || settled.kind === 'would') return { ...result, outcome: settled.kind };
+    const { code, detail = null } = await refusalOf(settled, principal.tenant, { jobs: world.jobs, view });
+    const from = settled.kind === 'still_may_run' ? settled.allowedFrom : undefined;
+    return { ...result, outcome: code, detail, allowedFrom: from === undefined ? null : new Date(from).toISOString() };
+  } catch (error) {
+    // The others' outcomes must be told, whatever broke at this one.
+    about.write('settling_failed', { error });
+    return { ...result, outcome: 'unavailable', detail: 'It is not known whether this took effect: look at it again.' };
+  }
+}
+
+function settlingOf(body: SettleMany): Settling {
+  switch (body.action) {
+    case 'retake':
+      return { action: 'retake' };
+    case 'resend':
+      return { action: 'resend', notRunning: body.notRunning };
+    case 'fail':
+      return { action: 'fail', notRunning: body.notRunning };
+    default:
+      return body satisfies never;
+  }
+}
