@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { DynamoDBClient, paginateListTables } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   isUserName,
   SCOPES,
@@ -12,6 +12,7 @@ import {
 import type { Clock } from '../lambdas/domain/ports.ts';
 import { systemClock } from '../lambdas/runtime/clock.ts';
 import { DynamoAccessStore } from '../lambdas/store/dynamo-access-store.ts';
+import { findTable, UsageError } from './find-table.ts';
 
 const USAGE = `Manages the API keys of servers, in the table of one environment, with your own AWS credentials.
 
@@ -30,9 +31,6 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const SECRET_LENGTH = 32;
 const ID_LENGTH = 10;
 const ENVIRONMENT_NAME = /^[a-z][a-z0-9-]{0,39}$/;
-
-/** What a person did wrong; said without a stack. */
-export class UsageError extends Error {}
 
 export interface KeysTool {
   /** The keys of an environment; the table is named where the person named it. */
@@ -134,22 +132,6 @@ async function revokeKey(store: AccessStore, keyId: string, { clock, explain }: 
     case 'not_found':
       throw new UsageError(`There is no key ${keyId}`);
   }
-}
-
-/** The data stack's only table: CloudFormation names it after the stack. */
-async function findTable(client: DynamoDBClient, environment: string): Promise<string> {
-  const prefix = `Slowlane-${environment}-data-`;
-  const found: string[] = [];
-  for await (const { TableNames: names = [] } of paginateListTables({ client }, {})) {
-    found.push(...names.filter((name) => name.startsWith(prefix)));
-  }
-  const [table, ...others] = found;
-  if (table !== undefined && others.length === 0) return table;
-  throw new UsageError(
-    table === undefined
-      ? `No table here is called ${prefix}…: is this the right account and region? Else say --table`
-      : `Several tables are called ${prefix}…: say --table`,
-  );
 }
 
 if (import.meta.main) {

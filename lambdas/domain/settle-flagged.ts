@@ -4,10 +4,10 @@ import { announce } from './announce-job.ts';
 import type { Job } from './job.ts';
 import { closedMsUntil } from './lane.ts';
 import { move } from './lifecycle.ts';
-import { cantBeRunningFrom } from './money-rule.ts';
+import { canReplay, cantBeRunningFrom } from './money-rule.ts';
 import type { AuditStore } from './ports.ts';
 import { unbindAndFree } from './tend-job.ts';
-import { askTimeoutMs, clockSkewMs, nextTick } from './timing.ts';
+import { askTimeoutMs, nextTick } from './timing.ts';
 import { isLastWord, type Vendor, type VendorWord } from './vendor.ts';
 import type { World } from './world.ts';
 
@@ -128,18 +128,18 @@ async function retake(world: OperatorWorld, order: Order, job: Job, vendor: Vend
     move('retakeParked', job, { claimToken: world.tokens.next(), maybeSent: true, ...times }),
   );
   if (moved.kind === 'refused') return { kind: 'moved_on', job: moved.actual };
+  tell(world, moved.job, 'retakeParked');
   await world.doorbell.ring(job.lane, job.id, 1_000);
   return { kind: 'done', job: moved.job };
 }
 
 function whyNotRetake(job: Job<'needs_attention'>, vendor: Vendor, now: number): string | undefined {
-  const { dedupe, dedupeMs, sendTimeoutMs } = vendor.traits;
-  if (dedupe !== 'replay') return 'This vendor does not return the original for the same key: it would buy again.';
+  if (vendor.traits.dedupe !== 'replay')
+    return 'This vendor does not return the original for the same key: it would buy again.';
   if (job.vendorJobId !== undefined) return 'The vendor has confirmed that it took it: there is nothing to send.';
   if (job.hold === undefined) return 'Its unit of the lane was freed: only a resend is possible.';
   if (job.cancelRequestedAt !== undefined) return 'Its owner asked to cancel it.';
-  if (now - (job.firstTriedAt ?? now) + sendTimeoutMs + clockSkewMs >= dedupeMs)
-    return 'The vendor may have forgotten the key.';
+  if (!canReplay(job, vendor.traits, now)) return 'The vendor may have forgotten the key.';
   return undefined;
 }
 
@@ -154,6 +154,8 @@ async function resend(
   if (job.state !== 'needs_attention' || vendor === undefined) return { kind: 'moved_on', job };
   const word = job.vendorJobId === undefined ? undefined : await vendor.ask(job.vendorJobId, bounded(world));
   if (word?.kind === 'pending') return { kind: 'still_may_run', allowedFrom: undefined };
+  // It took the first one, so a second would be paid for: only a person who knows better goes on without its word.
+  if (word?.kind === 'unreachable' && !notRunning) return { kind: 'vendor_unreachable', message: word.message };
   if (word?.kind === 'succeeded') {
     const taken = await takeInstead(world, order, job, vendor, word);
     if (taken !== undefined) return taken;
@@ -176,8 +178,14 @@ async function resend(
   const waits = { queuedAt: now, laneClosedMs: closedMsUntil(lane, now), checkAt: now + job.maxQueueMs };
   const moved = await world.jobs.move(move('resend', freed, waits));
   if (moved.kind === 'refused') return { kind: 'moved_on', job: moved.actual };
+  tell(world, moved.job, 'resend');
   await world.doorbell.ring(job.lane, job.id);
   return { kind: 'done', job: moved.job };
+}
+
+function tell(world: OperatorWorld, job: Job, transition: 'retakeParked' | 'resend'): void {
+  world.notices.note({ kind: 'moved', job, transition });
+  world.feed.send(job.followers, { type: 'job', job });
 }
 
 /**

@@ -103,8 +103,10 @@ export async function releaseProven(world: World, job: Job<'needs_attention'>): 
   return await afterUnbinding(world, job, 'releaseProven', moved);
 }
 
+type Flagging = Pick<World, 'clock' | 'jobs' | 'notices' | 'feed'>;
+
 export async function flagUnknown(
-  world: World,
+  world: Flagging,
   job: Job<'dispatching'>,
   code: FlagCode,
 ): Promise<Job<'needs_attention'> | undefined> {
@@ -116,7 +118,7 @@ export async function flagUnknown(
 }
 
 export async function flagLost(
-  world: World,
+  world: Flagging,
   job: Job<'running'>,
   code: FlagCode,
 ): Promise<Job<'needs_attention'> | undefined> {
@@ -126,7 +128,7 @@ export async function flagLost(
 }
 
 async function afterFlag(
-  world: World,
+  world: Flagging,
   moved: Moved<'flagUnknown'> | Moved<'flagLost'>,
 ): Promise<Job<'needs_attention'> | undefined> {
   if (moved.kind === 'refused') return undefined;

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { secretSha256 } from '../../../lambdas/domain/access.ts';
-import { manageKeys, UsageError } from '../../../operator/keys.ts';
+import { manageKeys } from '../../../operator/keys.ts';
+import { UsageError } from '../../../operator/find-table.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 import { MemoryAccessStore } from '../../fakes/memory-access-store.ts';
 

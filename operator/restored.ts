@@ -1,0 +1,69 @@
+import { userInfo } from 'node:os';
+import { parseArgs } from 'node:util';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { markRestored } from '../lambdas/domain/mark-restored.ts';
+import { systemClock } from '../lambdas/runtime/clock.ts';
+import { DynamoAuditStore } from '../lambdas/store/dynamo-audit-store.ts';
+import { DynamoEvidenceStore } from '../lambdas/store/dynamo-evidence-store.ts';
+import { DynamoJobIndex } from '../lambdas/store/dynamo-job-index.ts';
+import { DynamoJobStore } from '../lambdas/store/dynamo-job-store.ts';
+import { DynamoLaneStore } from '../lambdas/store/dynamo-lane-store.ts';
+import { environmentNamed } from '../lib/environments.ts';
+import { findTable, UsageError } from './find-table.ts';
+
+const usage = `After a restore from a backup: pauses every lane, then flags every job that was not ended, with your own AWS credentials.
+
+  npm run restored -- --environment prod --restored-to 2026-11-30T12:00:00Z --reason "incident 42" [--table NAME]
+
+Run it on the restored table before any worker can see it. Afterwards settle what was flagged, and open the lanes.`;
+
+const dayMs = 86_400_000;
+
+function readArguments(argv: readonly string[]) {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      environment: { type: 'string' },
+      table: { type: 'string' },
+      'restored-to': { type: 'string' },
+      reason: { type: 'string' },
+    },
+  });
+  const { environment, table, reason } = values;
+  if (environment === undefined) throw new UsageError('--environment is missing');
+  if (reason === undefined) throw new UsageError('--reason is missing');
+  const restoredTo = Date.parse(values['restored-to'] ?? '');
+  if (Number.isNaN(restoredTo)) throw new UsageError('--restored-to is missing or no time');
+  return { environment: environmentNamed(environment), table, reason, restoredTo };
+}
+
+async function main(client: DynamoDBClient): Promise<void> {
+  const { environment, table, reason, restoredTo } = readArguments(process.argv.slice(2));
+  const tableName = table ?? (await findTable(client, environment.name));
+  const caps = Object.fromEntries(Object.entries(environment.lanes).map(([lane, { cap }]) => [lane, cap]));
+  const world = {
+    clock: systemClock,
+    jobs: new DynamoJobStore(client, tableName),
+    index: new DynamoJobIndex(client, tableName),
+    lanes: new DynamoLaneStore(client, tableName, caps),
+    evidence: new DynamoEvidenceStore(client, tableName),
+    audit: new DynamoAuditStore(client, tableName, environment.retention.auditDays * dayMs),
+    // Nobody follows a job of another time, and the reconciler announces what was flagged.
+    feed: { send: () => undefined, flush: () => Promise.resolve() },
+    notices: { note: () => undefined },
+  };
+  const actor = `operator ${userInfo().username}`;
+  const { paused, flagged, left } = await markRestored(world, Object.keys(caps), { actor, reason, restoredTo });
+  console.log(`Paused: ${paused.join(', ')}. Flagged: ${flagged}. Left as they were: ${left}.`);
+}
+
+const client = new DynamoDBClient({});
+try {
+  await main(client);
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(`${error.message}\n\n${usage}`);
+  process.exitCode = 2;
+} finally {
+  client.destroy();
+}
