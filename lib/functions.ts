@@ -142,7 +142,6 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
       signingSecret,
       { on: 'vendor-secrets' },
       table('GetItem', 'PutItem', 'UpdateItem'),
-      pictures('results', 'PutObject'),
       ...showsJobs,
       allRings,
       ...announces,

@@ -92,7 +92,6 @@ const permitted: Readonly<Record<FunctionName, readonly string[]>> = {
     'events:PutEvents bus',
     'execute-api:ManageConnections post',
     's3:GetObject results/*',
-    's3:PutObject results/*',
     'secretsmanager:GetSecretValue signing',
     'secretsmanager:GetSecretValue vendor',
     'sqs:SendMessage rings',
