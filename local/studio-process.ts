@@ -31,6 +31,8 @@ const processSchema = z.object({ pid: z.number().int(), url: z.url() });
 
 const startLimitMs = 30_000;
 const stopLimitMs = 5_000;
+/** Between the last answer and the end: the studio closes its files. */
+const closeLimitMs = 500;
 
 /**
  * The studio as a process of its own, detached: a vendor outlives its customer's crash. A studio that an earlier run of this
@@ -57,8 +59,9 @@ function running(url: string, secret: StudioSecret, processFile: string, pid: nu
     stop: async () => {
       if (pid === undefined) return;
       signal(pid, 'SIGTERM');
-      const giveUpAtMs = Date.now() + stopLimitMs;
-      while (signal(pid, 0) && Date.now() < giveUpAtMs) await pause(20);
+      await untilGone(() => isHealthy(url), stopLimitMs);
+      // A container whose first process reaps no orphans keeps the dead one's id, so the id alone can't be waited for.
+      await untilGone(() => Promise.resolve(signal(pid, 0)), closeLimitMs);
       signal(pid, 'SIGKILL');
       await rm(processFile, { force: true });
     },
@@ -96,6 +99,11 @@ async function startStudio(options: StudioOptions, folder: string, secret: Studi
     await pause(20);
   }
   throw new Error(`The studio did not start within ${startLimitMs / 1000} s: see ${logFile}`);
+}
+
+async function untilGone(isThere: () => Promise<boolean>, limitMs: number): Promise<void> {
+  const giveUpAtMs = Date.now() + limitMs;
+  while (Date.now() < giveUpAtMs && (await isThere())) await pause(20);
 }
 
 async function isHealthy(url: string): Promise<boolean> {
