@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
@@ -91,6 +91,7 @@ class Bundle {
     for (const name of this.#names) {
       if (!(name in functionEnvironments)) throw new Error(`lambdas/functions/${name}.ts is no deployed function.`);
     }
+    const startedAt = Date.now();
     const { outputFiles, metafile } = await build({
       ...options,
       plugins: [replaceModules(this.#root, this.#ownModules)],
@@ -103,6 +104,8 @@ class Bundle {
     for (const { path, contents } of outputFiles) this.#replace(path, contents);
     this.#replace(join(this.#built, 'functions.meta.json'), JSON.stringify(metafile));
     const inputs = ownInputs(metafile);
+    // Saved while esbuild ran: it may have read the old text, so the next synth bundles again.
+    if (inputs.some((path) => this.#changedSince(path, startedAt))) return rmSync(this.#stampPath, { force: true });
     // Last: a run that dies before this line is repeated.
     this.#replace(this.#stampPath, JSON.stringify({ hash: this.#hashOf(inputs), inputs }));
   }
@@ -112,6 +115,11 @@ class Bundle {
     if (!this.#names.every((name) => existsSync(join(this.#outputs, name, 'index.mjs')))) return false;
     const { hash, inputs } = stamp.parse(JSON.parse(readFileSync(this.#stampPath, 'utf8')));
     return hash === this.#hashOf(inputs);
+  }
+
+  #changedSince(path: string, time: number): boolean {
+    const file = join(this.#root, path);
+    return !existsSync(file) || statSync(file).mtimeMs >= time;
   }
 
   #hashOf(inputs: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,8 +22,10 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-function write(path: string, text: string): void {
+/** A source as somebody saved it a minute ago; `savedAt` in the future is one that is saved while esbuild runs. */
+function write(path: string, text: string, savedAt = new Date(Date.now() - 60_000)): void {
   writeFileSync(join(root, path), text);
+  utimesSync(join(root, path), savedAt, savedAt);
 }
 
 const outputOf = (name: string) => join(root, '.build/functions', name, 'index.mjs');
@@ -59,6 +61,14 @@ test('nothing is bundled again until something that went into it changes', async
   write('lambdas/greeting.ts', "export const greeting: string = 'good morning';");
   await bundleFunctions(root);
   expect(readFileSync(outputOf('read-job'), 'utf8')).toContain('good morning');
+});
+
+test('a source that is saved while it is bundled is bundled again', async () => {
+  write('lambdas/greeting.ts', "export const greeting: string = 'hello';", new Date(Date.now() + 60_000));
+  await bundleFunctions(root);
+  const { ino } = statSync(outputOf('read-job'));
+  await bundleFunctions(root);
+  expect(statSync(outputOf('read-job')).ino).not.toBe(ino);
 });
 
 test('a new version of the packages is bundled', async () => {
