@@ -35,7 +35,7 @@ export async function cancelFound(job: Job, world: CancelWorld): Promise<JobRead
   for (let looks = 0; looks < maxLooks; looks += 1) {
     const moved = await step(seen, world);
     if (moved === undefined) return { kind: 'found', job: seen };
-    if (moved.kind === 'moved') return { kind: 'found', job: await tell(moved.job, world) };
+    if (moved.kind === 'moved') return { kind: 'found', job: await tell(moved.job, moved.followers, world) };
     if (moved.actual === undefined) return { kind: 'absent' };
     seen = moved.actual;
   }
@@ -64,8 +64,8 @@ function step(
   }
 }
 
-async function tell(job: Job, world: CancelWorld): Promise<Job> {
-  world.feed.send(job.followers, { type: 'job', job });
+async function tell(job: Job, followers: readonly string[], world: CancelWorld): Promise<Job> {
+  world.feed.send(followers, { type: 'job', job });
   try {
     await announce(world, job);
   } catch (error) {

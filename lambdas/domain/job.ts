@@ -57,7 +57,7 @@ export interface Flag {
 export interface Failure {
   /** Stable, for programs: `refused_by_vendor`, `failed_at_vendor`, `expired_in_queue`, `sends_spent`, `failed_by_operator`. */
   readonly code: string;
-  /** For the end user; at most 200 characters. */
+  /** For the end user; at most 160 characters. */
   readonly message: string;
 }
 

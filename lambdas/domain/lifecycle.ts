@@ -62,6 +62,8 @@ interface Row {
    * was sent needs none: whatever takes a job out of `needs_attention` clears it.
    */
   readonly announces: boolean;
+  /** Nothing follows on it: its followers are told once more and forgotten, and what only a send needs goes. */
+  readonly ends: boolean;
   /** Bookkeeping writes don't raise the version: nothing that a client sees changes. */
   readonly bookkeeping: boolean;
   /** For the diagram: by whom and when. */
@@ -77,12 +79,15 @@ const nothing = {
   clears: [],
   unbinds: false,
   announces: false,
+  ends: false,
   bookkeeping: false,
 } as const satisfies Partial<Row>;
 
-const toTerminal = { announces: true } as const;
+const toTerminal = { announces: true, ends: true } as const;
 const ending = ['finishedAt', 'ttl', 'checkAt'] as const;
 const takenSend = ['claimToken', 'sendBy', 'dispatchBy', 'sends'] as const;
+/** What an ended job no longer needs; what tells when it can't be running any more stays while it holds a unit. */
+const spent = ['claimToken', 'dispatchBy', 'firstTriedAt', 'runUntil', 'watchUntil'] as const;
 
 export const lifecycle = {
   claim: {
@@ -116,7 +121,7 @@ export const lifecycle = {
     compares: ['attempt'],
     requires: ['cancel-asked', 'no-vendor-job', 'never-unknown'],
     sets: ending,
-    clears: takenSend,
+    clears: [...takenSend, 'firstTriedAt'],
     unbinds: true,
     why: 'proven not taken, and its owner asked to cancel',
   },
@@ -140,7 +145,7 @@ export const lifecycle = {
     compares: ['version'],
     requires: ['cancel-asked', 'no-vendor-job'],
     sets: ending,
-    clears: [...takenSend, 'flag', 'maybeSent'],
+    clears: ['firstTriedAt', ...takenSend, 'flag', 'maybeSent'],
     unbinds: true,
     why: 'absence proven, and its owner asked to cancel',
   },
@@ -218,7 +223,7 @@ export const lifecycle = {
     to: 'succeeded',
     compares: ['generation'],
     sets: [...ending, 'results', 'progress'],
-    clears: ['flag', 'maybeSent', 'watchUntil'],
+    clears: [...spent, 'flag', 'maybeSent'],
     unbinds: true,
     why: "the vendor's word, our own copy of the picture made",
   },
@@ -229,7 +234,7 @@ export const lifecycle = {
     to: 'failed',
     compares: ['generation'],
     sets: [...ending, 'failure'],
-    clears: ['flag', 'maybeSent', 'watchUntil'],
+    clears: [...spent, 'progress', 'flag', 'maybeSent'],
     unbinds: true,
     why: "the vendor's word",
   },
@@ -240,7 +245,7 @@ export const lifecycle = {
     to: 'canceled',
     compares: ['generation'],
     sets: ending,
-    clears: ['flag', 'maybeSent', 'watchUntil'],
+    clears: [...spent, 'progress', 'flag', 'maybeSent'],
     unbinds: true,
     why: "the vendor's word",
   },
@@ -252,7 +257,7 @@ export const lifecycle = {
     compares: ['attempt'],
     requires: ['no-vendor-job', 'only-send'],
     sets: [...ending, 'failure'],
-    clears: ['flag', 'maybeSent'],
+    clears: [...spent, 'flag', 'maybeSent'],
     unbinds: true,
     why: "a definitive refusal of the generation's only send",
   },
@@ -265,6 +270,7 @@ export const lifecycle = {
     requires: ['no-vendor-job', 'never-unknown'],
     sets: [...ending, 'failure'],
     unbinds: true,
+    clears: [...spent],
     why: 'its sends are spent, and none of them unknown',
   },
   expire: {
@@ -274,6 +280,7 @@ export const lifecycle = {
     to: 'failed',
     compares: ['attempt'],
     sets: [...ending, 'failure'],
+    clears: [...spent],
     why: 'queued longer than its feature allows',
   },
   cancelQueued: {
@@ -282,6 +289,7 @@ export const lifecycle = {
     from: ['queued'],
     to: 'canceled',
     sets: ending,
+    clears: [...spent],
     why: 'its owner, while it waits',
   },
   askToCancel: {
@@ -297,6 +305,7 @@ export const lifecycle = {
     to: 'needs_attention',
     compares: ['attempt'],
     sets: ['flag', 'maybeSent', 'checkAt'],
+    clears: ['claimToken', 'dispatchBy'],
     announces: true,
     why: 'a send that may have been taken',
   },
@@ -306,7 +315,7 @@ export const lifecycle = {
     to: 'needs_attention',
     compares: ['version'],
     sets: ['flag', 'checkAt'],
-    clears: ['watchUntil'],
+    clears: ['claimToken', 'dispatchBy', 'watchUntil'],
     announces: true,
     why: 'gone at the vendor, or over its deadline',
   },
@@ -327,7 +336,7 @@ export const lifecycle = {
     to: 'failed',
     compares: ['version', 'generation'],
     sets: [...ending, 'failure'],
-    clears: ['flag', 'watchUntil'],
+    clears: [...spent, 'progress', 'flag'],
     why: "a person; keeps its hold until it can't be running",
   },
   unbind: {
@@ -449,6 +458,7 @@ export function advance(stored: Job, moving: AnyMove): Job | undefined {
     ...Object.fromEntries(row.setsOnce.map((field) => [field, stored[field] ?? change[field]])),
     ...(row.unbinds ? { hold: undefined } : {}),
     ...(row.announces ? { announce: version } : {}),
+    ...(row.ends ? { followers: [] } : {}),
     state: row.to === 'same' ? stored.state : row.to,
     version,
     attempt: stored.attempt + (row.raises.includes('attempt') ? 1 : 0),

@@ -35,8 +35,16 @@ export type Created =
   | { readonly kind: 'exists'; readonly found: Read };
 
 export type Moved<T extends Transition> =
-  /** `unbound`: the hold that this write removed from the job, to be freed in the lane. */
-  | { readonly kind: 'moved'; readonly job: Job<To<T>>; readonly unbound: Hold | undefined }
+  /**
+   * `unbound`: the hold that this write removed from the job, to be freed in the lane. `followers`: who followed it until
+   * this write, which forgets them if it ends the job.
+   */
+  | {
+      readonly kind: 'moved';
+      readonly job: Job<To<T>>;
+      readonly unbound: Hold | undefined;
+      readonly followers: readonly string[];
+    }
   | { readonly kind: 'refused'; readonly actual: Job | undefined };
 
 export type Linked =

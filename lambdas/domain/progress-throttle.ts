@@ -8,6 +8,9 @@ export const storeEveryMs = 1_000;
 /** @connections shares the account's request quota: at most four live values a second per job. */
 export const sendEveryMs = 250;
 
+/** The job item is billed as a whole by each tick: it has to stay under 1 KB. */
+const longestStage = 24;
+
 export interface Throttle {
   /** The newest that was stored, and the newest that was sent. */
   readonly stored: Progress | undefined;
@@ -25,7 +28,7 @@ export interface Tick {
 export function advanceProgress(shown: Progress | undefined, tick: Tick, now: number): Progress {
   const said = tick.percent === undefined || Number.isNaN(tick.percent) ? 0 : tick.percent;
   const percent = Math.max(shown?.percent ?? 0, Math.min(99, Math.max(0, Math.floor(said))));
-  const stage = tick.stage?.slice(0, 40) ?? shown?.stage;
+  const stage = tick.stage?.slice(0, longestStage) ?? shown?.stage;
   return { percent, stage, at: now };
 }
 

@@ -222,7 +222,7 @@ async function fail(world: OperatorWorld, order: Order, notRunning: boolean, job
   const ending = { finishedAt: now, ttl: Math.ceil((now + world.retentionMs) / 1000), checkAt: now };
   const moved = await world.jobs.move(move('failByOperator', job, { failure, ...ending }));
   if (moved.kind === 'refused') return { kind: 'moved_on', job: moved.actual };
-  world.feed.send(moved.job.followers, { type: 'job', job: moved.job });
+  world.feed.send(moved.followers, { type: 'job', job: moved.job });
   await announce(world, moved.job);
   if (notRunning && moved.job.hold !== undefined) await unbindAndFree(world, moved.job);
   return await reread(world, moved.job);

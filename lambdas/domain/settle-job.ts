@@ -11,7 +11,12 @@ import type { Vendor, VendorResult } from './vendor.ts';
 import type { World } from './world.ts';
 
 type AnyMoved =
-  | { readonly kind: 'moved'; readonly job: Job; readonly unbound: Hold | undefined }
+  | {
+      readonly kind: 'moved';
+      readonly job: Job;
+      readonly unbound: Hold | undefined;
+      readonly followers: readonly string[];
+    }
   | { readonly kind: 'refused'; readonly actual: Job | undefined };
 
 /** States in which the vendor's word about the job still decides. */
@@ -160,7 +165,7 @@ export async function afterUnbinding(
   if (moved.unbound !== undefined || settled.state === 'queued') {
     await freeHold(world, settled.lane, moved.unbound, delayMs);
   }
-  world.feed.send(settled.followers, { type: 'job', job: settled });
+  world.feed.send(moved.followers, { type: 'job', job: settled });
   await announce(world, settled);
   return settled;
 }

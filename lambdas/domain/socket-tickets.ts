@@ -14,7 +14,7 @@ interface TicketOffice {
   readonly clock: Clock;
 }
 
-/** @param randomTicket 32 random bytes as URL-safe text. */
+/** @param randomTicket At least 128 random bits as URL-safe text. */
 export async function issueTicket(
   { access, clock }: TicketOffice,
   principal: Principal,

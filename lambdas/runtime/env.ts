@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 const name = z.string().min(1);
 const wholeNumber = z.int().nonnegative();
-const slug = z.string().regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be lower-case letters, digits and dashes');
+const slug = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be at most 32 lower-case letters, digits and dashes');
 
 /** What the vendor does when it sees our key a second time; it decides whether an unknown outcome may be sent again. */
 export const dedupeClass = z.enum(['replay', 'reject', 'lookup', 'inflight', 'none']);

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
-import { isTerminal, terminalStates, type Job, type JobRequest } from '../domain/job.ts';
+import { activeStates, isTerminal, terminalStates, type Job, type JobRequest } from '../domain/job.ts';
 import { advance, rowOf, type AnyMove, type Move, type To, type Transition } from '../domain/lifecycle.ts';
 import type { Created, Followed, JobStore, Linked, Moved, Read } from '../domain/ports.ts';
 import { plain, putIf, updateIf, type PlainItem } from './conditional-write.ts';
@@ -63,7 +63,7 @@ export class DynamoJobStore implements JobStore {
     const read = written.old === undefined ? undefined : readOf(written.old);
     const actual = read?.kind === 'job' ? read.job : undefined;
     if (actual !== undefined && isOwnClaim(moving, actual)) {
-      return { kind: 'moved', job: actual as Job<To<T>>, unbound: undefined };
+      return { kind: 'moved', job: actual as Job<To<T>>, unbound: undefined, followers: actual.followers };
     }
     return { kind: 'refused', actual };
   }
@@ -126,7 +126,8 @@ export class DynamoJobStore implements JobStore {
       Key: keyItem(jobKey(id)),
       UpdateExpression: updateText({ add: [`${followers} ${expression.value(new Set([connectionId]))}`] }),
       ConditionExpression: [
-        `attribute_exists(${expression.name('state')})`,
+        // An ended job has forgotten its followers: its snapshot is the last word.
+        `${expression.name('state')} IN (${activeStates.map((state) => expression.value(state)).join(', ')})`,
         `${expression.name('owner')} = ${expression.value(storedOwner(owner))}`,
         `(attribute_not_exists(${followers}) OR contains(${followers}, ${connection})` +
           ` OR size(${followers}) < ${expression.value(maxFollowers)})`,
@@ -136,7 +137,8 @@ export class DynamoJobStore implements JobStore {
     });
     if (followed.kind === 'written') return { kind: 'following', job: jobOf(theOld(followed.item)) };
     const found = followed.old === undefined ? undefined : readOf(followed.old);
-    return found?.kind === 'job' && found.job.owner === owner ? { kind: 'full', job: found.job } : { kind: 'absent' };
+    if (found?.kind !== 'job' || found.job.owner !== owner) return { kind: 'absent' };
+    return { kind: isTerminal(found.job.state) ? 'following' : 'full', job: found.job };
   }
 
   async unfollow(id: string, connectionId: string): Promise<void> {
@@ -221,10 +223,12 @@ function linkKey(vendor: string, vendorJobId: string): Key {
 
 /** A write that unbinds brings the job as it was, since the token to free is only there; what it became follows. */
 function afterMove<T extends Transition>(moving: Move<T>, returned: Job): Moved<T> {
-  if (!rowOf(moving.transition).unbinds) return { kind: 'moved', job: returned as Job<To<T>>, unbound: undefined };
+  const { unbinds, ends } = rowOf(moving.transition);
+  const { followers } = returned;
+  if (!unbinds && !ends) return { kind: 'moved', job: returned as Job<To<T>>, unbound: undefined, followers };
   const moved = advance(returned, moving);
   if (moved === undefined) throw new Error(`DynamoDB took the move ${moving.transition}, which its row refuses.`);
-  return { kind: 'moved', job: moved as Job<To<T>>, unbound: returned.hold };
+  return { kind: 'moved', job: moved as Job<To<T>>, unbound: unbinds ? returned.hold : undefined, followers };
 }
 
 /**

@@ -29,7 +29,7 @@ export function guardedUpdate(moving: AnyMove): GuardedUpdate {
     UpdateExpression,
     ...expression.placeholders(),
     // The token to free, and the followers to tell, are in what it was before.
-    ReturnValues: row.unbinds ? 'ALL_OLD' : 'ALL_NEW',
+    ReturnValues: row.unbinds || row.ends ? 'ALL_OLD' : 'ALL_NEW',
   };
 }
 
@@ -106,6 +106,7 @@ function effectOf(row: Row, moving: AnyMove, expression: Expression): string {
   for (const field of row.sets) set(storedName(field), storedValue(field, change[field], job));
   for (const field of row.setsOnce) setOnce(storedName(field), storedValue(field, change[field], job));
   if (row.unbinds) remove(storedName('hold'));
+  if (row.ends) remove(storedName('followers'));
   // Every operand is the value before this update: both become the version that it makes.
   if (row.announces)
     assign(storedName('announce'), `${expression.name(storedName('version'))} + ${expression.value(1)}`);

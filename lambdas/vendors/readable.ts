@@ -1,7 +1,7 @@
-const maxMessageLength = 200;
+const maxMessageLength = 160;
 
 /**
- * A vendor's words made fit to store and to show: one line, printable, at most 200 characters, and without our own
+ * A vendor's words made fit to store and to show: one line, printable, at most 160 characters, and without our own
  * secrets, which some vendors repeat in their refusals.
  */
 export function readable(text: string, secrets: readonly string[] = []): string {

@@ -62,7 +62,7 @@ export class MemoryJobStore implements JobStore {
     if (moved === undefined) return { kind: 'refused', actual: stored };
     this.put(moved);
     const unbound: Hold | undefined = rowOf(moving.transition).unbinds ? stored.hold : undefined;
-    return { kind: 'moved', job: moved as Job<To<T>>, unbound };
+    return { kind: 'moved', job: moved as Job<To<T>>, unbound, followers: stored.followers };
   }
 
   async putRequest(id: string, submitToken: string, request: JobRequest): Promise<void> {
@@ -96,7 +96,7 @@ export class MemoryJobStore implements JobStore {
   async follow(id: string, owner: string, connectionId: string): Promise<Followed> {
     const job = this.#job(id);
     if (job === undefined || job.owner !== owner) return { kind: 'absent' };
-    if (job.followers.includes(connectionId)) return { kind: 'following', job };
+    if (isTerminal(job.state) || job.followers.includes(connectionId)) return { kind: 'following', job };
     if (job.followers.length >= maxFollowers) return { kind: 'full', job };
     const followed = { ...job, followers: [...job.followers, connectionId] };
     this.put(followed);

@@ -99,7 +99,9 @@ function ownClaim<T extends Transition>(moving: Move<T>, moved: Moved<T>): Moved
     moved.actual.claimToken === change.claimToken &&
     moved.actual.state === rowOf(transition).to &&
     moved.actual.attempt === job.attempt + 1;
-  return isOwn ? { kind: 'moved', job: moved.actual as Job<To<T>>, unbound: undefined } : moved;
+  return isOwn
+    ? { kind: 'moved', job: moved.actual as Job<To<T>>, unbound: undefined, followers: moved.actual.followers }
+    : moved;
 }
 
 function indexOf(simulation: Simulation): World['index'] {

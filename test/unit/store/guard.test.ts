@@ -37,7 +37,11 @@ describe('the update of a move', () => {
     expect(ConditionExpression.startsWith(`${state} IN (`)).toBe(true);
   });
 
-  it.each(transitions)('brings the job as it was exactly where a hold is freed, %s', (transition) => {
-    expect(guarded(transition).ReturnValues).toBe(rowOf(transition).unbinds ? 'ALL_OLD' : 'ALL_NEW');
-  });
+  it.each(transitions)(
+    'brings the job as it was exactly where a hold is freed or followers are told for the last time, %s',
+    (transition) => {
+      const { unbinds, ends } = rowOf(transition);
+      expect(guarded(transition).ReturnValues).toBe(unbinds || ends ? 'ALL_OLD' : 'ALL_NEW');
+    },
+  );
 });

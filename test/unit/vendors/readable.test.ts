@@ -6,10 +6,10 @@ describe('readable', () => {
     expect(readable(' a\r\n\tb\u0000c\u202ed\u200b e\u2028f ')).toBe('a b c d e f');
   });
 
-  it('is at most 200 characters, and never half of one', () => {
-    expect(Array.from(readable('🖼'.repeat(200)))).toHaveLength(200);
+  it('is at most 160 characters, and never half of one', () => {
+    expect(Array.from(readable('🖼'.repeat(160)))).toHaveLength(160);
     const cut = readable('🖼'.repeat(201));
-    expect(Array.from(cut)).toHaveLength(200);
+    expect(Array.from(cut)).toHaveLength(160);
     expect(cut.endsWith('🖼…')).toBe(true);
   });
 
