@@ -16,6 +16,9 @@ const alarmDestinations = z.union([z.literal('none'), z.strictObject({ emails: z
 /** What Lambda runs at once in a fresh account: too few to reserve any. */
 const smallestQuota = 10;
 
+/** Of lanes, vendors and features: what the functions take as one. */
+const name = featureSettings.shape.lane;
+
 const lane = z
   .strictObject({
     /** How many jobs the vendor may be running for us when the lane is first opened; changed at run time afterwards. */
@@ -45,9 +48,9 @@ const environment = z
   .strictObject({
     /** Lambda's "Concurrent executions" of the account and region (Service Quotas). */
     accountConcurrencyQuota: z.int().min(smallestQuota),
-    lanes: z.record(z.string(), lane).refine((lanes) => Object.keys(lanes).length > 0, 'needs at least one lane'),
-    vendors: z.record(z.string(), vendor),
-    features: z.record(z.string(), z.strictObject(featureSettings.shape)),
+    lanes: z.record(name, lane).refine((lanes) => Object.keys(lanes).length > 0, 'needs at least one lane'),
+    vendors: z.record(name, vendor),
+    features: z.record(name, z.strictObject(featureSettings.shape)),
     retention: z.strictObject({ ...retentionSettings.shape, logDays: z.enum(RetentionDays) }),
     limits: z.strictObject(limitSettings.shape),
     alarms: alarmDestinations,
@@ -89,8 +92,13 @@ export function environmentNamed(name: string, studioUrl?: string): Environment 
 export function parseEnvironment(name: EnvironmentName, settings: unknown): Environment {
   const parsed = environment.safeParse(settings);
   if (parsed.success) return { ...parsed.data, name };
-  const wrong = parsed.error.issues.map(({ path, message }) => `  ${[name, ...path].join('.')}: ${message}`);
+  const wrong = parsed.error.issues.map((issue) => `  ${[name, ...issue.path].join('.')}: ${explain(issue)}`);
   throw new Error(`The settings of environment ${name} are wrong (lib/settings.ts):\n${wrong.join('\n')}`);
+}
+
+/** Of a name that can't be one, zod's own message says no more than that. */
+function explain(issue: z.core.$ZodIssue): string {
+  return issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
 }
 
 function isHttpsOrLoopback(baseUrl: string): boolean {

@@ -34,6 +34,7 @@ describe('environments', () => {
       { lanes: { fast: { cap: 1, ceiling: 2 } } },
       'dev.features.upscale.lane: "default"',
     ],
+    ['a lane whose name no function takes', { lanes: { Fast: { cap: 1, ceiling: 2 } } }, 'dev.lanes.Fast: must be'],
     ['a feature of an unknown vendor', { vendors: {} }, 'dev.features.upscale.vendor: "images" is none of (none)'],
     ['a retention that no log group can have', { retention: { jobDays: 7, auditDays: 7, logDays: 8 } }, 'logDays'],
     ['an address that is none', { alarms: { emails: ['on-call'] } }, 'dev.alarms'],
