@@ -127,10 +127,12 @@ async function serve(options: GatewayOptions, teardown: Teardown): Promise<Gatew
     },
   });
   teardown.add(async () => {
-    await front.stop();
     schedules.stop();
     for (const poller of pollers) poller.stop();
+    const stopped = front.stop();
+    // The front is not closed before its upgraded connections are, and nobody else ends those.
     socketApi?.stop();
+    await stopped;
   });
   const expiry = setInterval(() => void stores.s3.expire(Date.now()), expireEveryMs);
   teardown.add(() => clearInterval(expiry));
