@@ -75,9 +75,22 @@ export function afterUnknown(job: Job<'dispatching'>, traits: VendorTraits, now:
 
 /** The same key again is safe only while the vendor is sure to know it, and while its owner still wants the picture. */
 export function mayRetake(job: Job, traits: VendorTraits, now: number): boolean {
+  return canReplay(job, traits, now) && (isOrdered(job) || !isSpent(job, traits, now));
+}
+
+/** Whether a send that starts now would still find the vendor knowing the key. */
+export function canReplay(job: Job, traits: VendorTraits, now: number): boolean {
   if (traits.dedupe !== 'replay' || job.cancelRequestedAt !== undefined) return false;
   const sinceFirstMs = now - (job.firstTriedAt ?? now);
-  return sinceFirstMs + traits.sendTimeoutMs + clockSkewMs < traits.dedupeMs && !isSpent(job, traits, now);
+  return sinceFirstMs + traits.sendTimeoutMs + clockSkewMs < traits.dedupeMs;
+}
+
+/**
+ * A person's order to send once more, beyond the budget that parked it: only the order writes both deadlines as one
+ * moment, and the send that follows it writes its own.
+ */
+function isOrdered(job: Job): boolean {
+  return job.sendBy !== undefined && job.sendBy === job.dispatchBy;
 }
 
 export function isSpent(job: Job, traits: VendorTraits, now: number): boolean {

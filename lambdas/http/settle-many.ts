@@ -54,7 +54,9 @@ export async function settleMany(request: AuthenticatedRequest, settings: Operat
   const purpose = flaggedPurpose(filter);
   const cursor = signed === undefined ? undefined : await cursors.read(signed, purpose);
   if (signed !== undefined && cursor === undefined) return answerProblem({ code: 'cursor_invalid' }, { requestId });
-  const { jobs, next } = await listFlagged(filter, { cursor, limit }, lanes, world);
+  const { jobs: listed, next } = await listFlagged(filter, { cursor, limit }, lanes, world);
+  // What a person failed before is settled, and meant only where it is named.
+  const jobs = listed.filter(({ state }) => sent.code !== undefined || state === 'needs_attention');
   const results = await settleEach(jobs, read.value, request, settings);
   const last = jobs[results.length - 1];
   const goesOnAt = results.length < jobs.length && last !== undefined ? placeOf(last) : next;
