@@ -1,5 +1,5 @@
 import type { Failure, FlagCode, Job } from './job.ts';
-import { clockSkewMs } from './timing.ts';
+import { clockSkewMs, sendLeadMs } from './timing.ts';
 import type { SubmitOutcome, VendorResult, VendorTraits } from './vendor.ts';
 
 /**
@@ -78,11 +78,11 @@ export function mayRetake(job: Job, traits: VendorTraits, now: number): boolean 
   return canReplay(job, traits, now) && (isOrdered(job) || !isSpent(job, traits, now));
 }
 
-/** Whether a send that starts now would still find the vendor knowing the key. */
+/** Whether a send that is claimed now would, however late it starts and arrives, find the vendor knowing the key. */
 export function canReplay(job: Job, traits: VendorTraits, now: number): boolean {
   if (traits.dedupe !== 'replay' || job.cancelRequestedAt !== undefined) return false;
   const sinceFirstMs = now - (job.firstTriedAt ?? now);
-  return sinceFirstMs + traits.sendTimeoutMs + clockSkewMs < traits.dedupeMs;
+  return sinceFirstMs + sendLeadMs + traits.sendTimeoutMs + clockSkewMs < traits.dedupeMs;
 }
 
 /**

@@ -3,7 +3,8 @@ import { recordEvidence } from './record-evidence.ts';
 import type { Job } from './job.ts';
 import { inputKeyOf, vendorKeyOf } from './job.ts';
 import { move } from './lifecycle.ts';
-import { afterSend, afterUnknown, backOffMs, type AfterSend } from './money-rule.ts';
+import { afterSend, afterUnknown, backOffMs, canReplay, type AfterSend } from './money-rule.ts';
+import { probeEveryMs } from './lane.ts';
 import { lookUp } from './look-up.ts';
 import { complete, copyResult, flagUnknown, refuse, release, releaseProven, spend } from './settle-job.ts';
 import { clockSkewMs, nextTick, sendLeadMs, watchLeaseMs } from './timing.ts';
@@ -224,14 +225,21 @@ async function backOff(world: World, job: Job, delayMs: number, trip: string | u
 /**
  * The same vendor key again, on the same hold. The ring before it outlives a crash in between; the condition makes sure
  * that the hold is still the job's and that nobody wants it canceled (then it is parked).
+ *
+ * In a tripped lane it is the probe: jobs that were kept may have all of the lane's units, and then nobody else could
+ * ever find out that the account is well again.
  */
 export async function retake(world: World, vendor: Vendor, job: Job<'dispatching'>, shift: Shift): Promise<Sent> {
   const lane = await world.lanes.read(job.lane);
   const now = world.clock.now();
-  if (lane.state !== 'open' || lane.notBefore > now || lane.held[job.hold.token] === undefined) {
+  if (lane.state === 'paused' || lane.notBefore > now || lane.held[job.hold.token] === undefined) {
     if (lane.held[job.hold.token] === undefined) world.notices.note({ kind: 'hold_missing', job });
     return undefined;
   }
+  // By the clock that the send's own deadline is counted from: whoever decided may have stalled since.
+  if (!canReplay(job, vendor.traits, now)) return undefined;
+  const probing = lane.state === 'tripped';
+  if (probing) await world.lanes.backOff(job.lane, now + probeEveryMs);
   const change = {
     claimToken: world.tokens.next(),
     ...sendTimes(now, vendor.traits.sendTimeoutMs),
@@ -246,7 +254,7 @@ export async function retake(world: World, vendor: Vendor, job: Job<'dispatching
     if (asked && actual.cancelRequestedAt !== undefined) await flagUnknown(world, actual, 'unknown_send');
     return undefined;
   }
-  return await sendJob(world, vendor, moved.job, shift, { probing: false, since: lane.since });
+  return await sendJob(world, vendor, moved.job, shift, { probing, since: lane.since });
 }
 
 /** The first one at once, since most losses are of one connection; the next ones wait for the job's own deadline. */
