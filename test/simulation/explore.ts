@@ -14,7 +14,13 @@ const quietMs = 5 * 60_000;
 
 /** One run of a scenario: until nothing moves any more, whatever went wrong at the planned effects. */
 export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> {
-  const simulation = new Simulation({ vendors: scenario.vendors, caps: { [lane]: scenario.cap ?? 1 }, plan });
+  const simulation = new Simulation({
+    vendors: scenario.vendors,
+    caps: { [lane]: scenario.cap ?? 1 },
+    plan,
+    ...(scenario.workerShiftMs === undefined ? {} : { workerShiftMs: scenario.workerShiftMs }),
+    ...(scenario.indexLagMs === undefined ? {} : { indexLagMs: () => scenario.indexLagMs ?? 0 }),
+  });
   const { timeline, watchdog } = simulation;
   const begunAt = timeline.now();
   simulation.scheduleTicks(40, scenario.overlap);
@@ -111,9 +117,14 @@ async function tryOut(scenario: Scenario, placed: readonly Placed[], explored: E
 function checkClean(scenario: Scenario, { simulation }: Report, explored: Explored): void {
   const violations: Violation[] = [];
   for (const job of simulation.jobs.all()) {
-    if (scenario.ends !== undefined && job.state !== scenario.ends) {
-      violations.push({ invariant: 'clean', what: `${job.id} ends ${job.state}, not ${scenario.ends}` });
+    const due = typeof scenario.ends === 'object' ? scenario.ends[job.id] : scenario.ends;
+    if (due !== undefined && job.state !== due) {
+      violations.push({ invariant: 'clean', what: `${job.id} ends ${job.state}, not ${due}` });
     }
+  }
+  const lastMs = Math.max(...simulation.jobs.all().map((job) => (job.finishedAt ?? 0) - job.createdAt));
+  if (lastMs > (scenario.withinMs ?? Number.POSITIVE_INFINITY)) {
+    violations.push({ invariant: 'clean', what: `the last job took ${lastMs} ms` });
   }
   for (const error of simulation.errors) violations.push({ invariant: 'clean', what: String(error) });
   if (violations.length > 0) explored.found.push({ scenario: scenario.name, faults: [], violations });

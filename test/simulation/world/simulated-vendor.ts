@@ -8,6 +8,7 @@ export interface VendorSetup {
   /** Its answer is the picture, after the whole run. */
   readonly isSynchronous?: boolean;
   readonly runMs?: number;
+  readonly pollMs?: number;
   readonly ends?: 'succeeded' | 'failed';
   readonly webhooks?: 'none' | 'reliable' | 'lost';
   readonly onCancel?: 'obeys' | 'goes_on';

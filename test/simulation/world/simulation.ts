@@ -32,11 +32,12 @@ export interface Setup {
   /** How late the indexes are. */
   readonly indexLagMs?: () => number;
   readonly ringDelayMs?: () => number;
+  readonly workerShiftMs?: number;
 }
 
 /** Reserved concurrency of each lane. */
 export const ceiling = 4;
-const workerShiftMs = 240_000;
+const usualWorkerShiftMs = 240_000;
 const tickShiftMs = 50_000;
 const visibilityMs = 250_000;
 const maxReceives = 4;
@@ -295,7 +296,8 @@ export class Simulation {
     message.receives += 1;
     const end = await this.start('worker', async (world, actor) => {
       const stop = new AbortController();
-      const shift = { endsAt: this.clockOf(actor).now() + workerShiftMs, signal: stop.signal };
+      const shiftMs = this.setup.workerShiftMs ?? usualWorkerShiftMs;
+      const shift = { endsAt: this.clockOf(actor).now() + shiftMs, signal: stop.signal };
       await dispatchJob(world, { lane: message.lane, hint: message.hint }, shift);
       stop.abort();
     });

@@ -13,7 +13,6 @@ import type { Simulation } from './simulation.ts';
 import { picture } from './picture.ts';
 
 const travelMs = 50;
-const pollMs = 1_000;
 
 /** An adapter as one sandbox has it, over the simulated vendor: one request per submit, `sendBy` checked last. */
 export function adapterOf(simulation: Simulation, actor: Actor, vendor: SimulatedVendor): Vendor {
@@ -150,7 +149,7 @@ async function* watch(
     if (signal.aborted) return;
     yield word;
     if (word.kind !== 'pending' && word.kind !== 'unreachable') return;
-    await simulation.wait(actor, pollMs, signal);
+    await simulation.wait(actor, vendor.setup.pollMs ?? 1_000, signal);
   }
 }
 

@@ -12,7 +12,7 @@ export interface Violation {
 
 /** Written down a second time, by hand: what the lifecycle's own table may not allow. */
 const mayBecome: Readonly<Record<State, readonly State[]>> = {
-  queued: ['queued', 'dispatching', 'failed', 'canceled'],
+  queued: ['queued', 'dispatching', 'needs_attention', 'failed', 'canceled'],
   dispatching: ['dispatching', 'queued', 'running', 'needs_attention', 'succeeded', 'failed', 'canceled'],
   running: ['running', 'needs_attention', 'succeeded', 'failed', 'canceled'],
   needs_attention: ['needs_attention', 'queued', 'dispatching', 'running', 'succeeded', 'failed', 'canceled'],
@@ -158,7 +158,19 @@ export class Watchdog {
 
   #judgeEnd(job: Job): void {
     if (isTerminal(job.state)) return;
+    if (job.state === 'queued' && this.#isLeftToAPerson(job.lane)) return;
     if (job.state !== 'needs_attention') this.say('6 ends', `${job.id} is ${job.state} in the end`);
+  }
+
+  /** Every unit is held by what only a person can settle, since the vendor can't say how long it may run. */
+  #isLeftToAPerson(name: string): boolean {
+    const { lanes, jobs } = this.#simulation;
+    const lane = lanes.get(name);
+    const parked = jobs.all().filter(({ state, hold, vendor }) => {
+      const { maxLifeMs } = this.#simulation.vendor(vendor).traits;
+      return state === 'needs_attention' && hold !== undefined && maxLifeMs === undefined;
+    });
+    return parked.length >= lane.cap;
   }
 
   #judgeTruth(job: Job): void {
