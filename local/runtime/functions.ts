@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import * as z from 'zod';
 import type { CloudAssembly, Resource } from '../assembly/cloud-assembly.ts';
@@ -17,10 +18,10 @@ export type InvocationOutcome =
 export const invokePayloadLimitBytes = 6 * 1024 * 1024;
 
 /**
- * Environments that a function without reserved concurrency may have here. AWS allows a new account 10 in all; beyond it
- * we let callers wait in line instead of throttling, for a laptop's cores are not the template's business.
+ * Environments that a function without reserved concurrency may have here: more threads than cores only start slower. AWS
+ * throttles beyond its quota; here callers wait in line, for a laptop's cores are not the template's business.
  */
-const environmentsWithoutReservation = 10;
+const environmentsWithoutReservation = Math.max(4, 2 * availableParallelism());
 
 const idleLifeMs = 10 * 60_000;
 

@@ -8,6 +8,7 @@ import { Functions, LocalFunction, readFunctions, type LocalFunctionSpec } from 
 import { readHttpApi } from './http-api.ts';
 import { sendJson } from './http-body.ts';
 import { apiId, executeApiHost, localIdentities, nameFunctions, resourcesOfType } from './identity.ts';
+import { InvokePermissions } from './invoke-permissions.ts';
 import { Permissions, type StatementsByCaller } from './permissions.ts';
 import { platformVariables, type Endpoints } from './platform.ts';
 import { readRolePolicies } from './policies.ts';
@@ -106,10 +107,11 @@ async function serve(options: GatewayOptions, teardown: Teardown): Promise<Gatew
   );
   teardown.add(() => functions.stop());
 
-  const httpApi = readHttpApi(assembly, resolver, functions, () => front.publicUrl);
-  const socketApi = readSocketApi(assembly, resolver, functions, connections);
-  const pollers = readQueuePollers(assembly, resolver, functions, stores.queues, queueDefinitions);
-  const schedules = readSchedules(assembly, resolver, functions, options.scheduleEverySeconds);
+  const invokers = new InvokePermissions(assembly, resolver);
+  const httpApi = readHttpApi(assembly, resolver, functions, invokers, () => front.publicUrl);
+  const socketApi = readSocketApi(assembly, resolver, functions, invokers, connections);
+  const pollers = readQueuePollers(assembly, resolver, functions, stores.queues, queueDefinitions, permissions);
+  const schedules = readSchedules(assembly, resolver, functions, invokers, options.scheduleEverySeconds);
   stores.events.subscribe((event) => schedules.receive(event));
 
   const control = { calls, functions, dynamo: stores.dynamo, queues: stores.queues, events: stores.events };

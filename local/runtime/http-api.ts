@@ -8,6 +8,7 @@ import { buildHttpEvent, readHttpResult, splitTarget, type HttpAnswer, type Http
 import { RouteTable } from './http-routes.ts';
 import { resourcesOfType } from './identity.ts';
 import { readBody } from './http-body.ts';
+import type { InvokePermissions } from './invoke-permissions.ts';
 import { accountId, type Resolver } from './resolve.ts';
 
 /** Payload limit of an HTTP API. */
@@ -50,6 +51,7 @@ export function readHttpApi(
   assembly: CloudAssembly,
   resolver: Resolver,
   functions: Functions,
+  permissions: InvokePermissions,
   publicUrl: () => string,
 ): HttpApi | undefined {
   const apis = resourcesOfType(assembly, 'AWS::ApiGatewayV2::Api').filter(
@@ -59,6 +61,8 @@ export function readHttpApi(
   if (api === undefined) return undefined;
   if (second !== undefined) throw new Error('The local runtime serves one HTTP API.');
   const apiId = resolver.identity(api).ref;
+  const stage = stageOf(assembly, resolver, apiId);
+  const apiArn = executeApiArn(assembly, api, apiId);
   const integrations = integrationsByRef(assembly, resolver);
   const routes = resourcesOfType(assembly, 'AWS::ApiGatewayV2::Route')
     .filter((route) => belongsTo(route, apiId, resolver))
@@ -67,11 +71,13 @@ export function readHttpApi(
       const integration = integrations.get(Target.replace(/^integrations\//, ''));
       if (integration === undefined) throw new Error(`Route ${RouteKey} has no integration.`);
       const { IntegrationUri, TimeoutInMillis } = integrationSchema.parse(resolver.properties(integration));
-      return [RouteKey, { function: functions.byReference(IntegrationUri), timeoutMs: TimeoutInMillis }];
+      const target = functions.byReference(IntegrationUri);
+      permissions.require(target, 'apigateway.amazonaws.com', `${apiArn}/${stage}/${RouteKey.replace(' ', '')}`);
+      return [RouteKey, { function: target, timeoutMs: TimeoutInMillis }];
     });
   return new HttpApi({
     apiId,
-    stage: stageOf(assembly, resolver, apiId),
+    stage,
     cors: apiSchema.parse(resolver.properties(api)).CorsConfiguration,
     routes: new RouteTable(routes),
     publicUrl,
@@ -81,6 +87,12 @@ export function readHttpApi(
 export function integrationsByRef(assembly: CloudAssembly, resolver: Resolver): Map<string, Resource> {
   const integrations = resourcesOfType(assembly, 'AWS::ApiGatewayV2::Integration');
   return new Map(integrations.map((integration) => [resolver.identity(integration).ref, integration]));
+}
+
+/** What an API's stages and routes are named by where it invokes something. */
+export function executeApiArn(assembly: CloudAssembly, api: Resource, apiId: string): string {
+  const region = assembly.stacks.find((stack) => stack.name === api.stackName)?.region ?? '';
+  return `arn:aws:execute-api:${region}:${accountId}:${apiId}`;
 }
 
 export function belongsTo(resource: Resource, apiId: string, resolver: Resolver): boolean {

@@ -3,6 +3,7 @@ import type { CloudAssembly } from '../assembly/cloud-assembly.ts';
 import type { QueueDefinition, QueueStore, ReceivedMessage } from '../stores/sqs.ts';
 import type { Functions, InvocationOutcome, LocalFunction } from './functions.ts';
 import { resourcesOfType } from './identity.ts';
+import type { Permissions } from './permissions.ts';
 import type { Resolver } from './resolve.ts';
 
 const mappingSchema = z.object({
@@ -18,6 +19,8 @@ const mappingSchema = z.object({
 /** A standard queue's mapping starts with five pollers. */
 const pollersWithoutLimit = 5;
 const longPollSeconds = 20;
+/** What AWS asks of the function's role before it creates a mapping. */
+const pollerActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'];
 const pauseAfterErrorMs = 1_000;
 
 export interface QueuePollerOptions {
@@ -38,6 +41,7 @@ export function readQueuePollers(
   functions: Functions,
   queues: QueueStore,
   definitions: ReadonlyMap<string, QueueDefinition>,
+  permissions: Permissions,
 ): QueuePoller[] {
   return resourcesOfType(assembly, 'AWS::Lambda::EventSourceMapping').flatMap((resource) => {
     const mapping = mappingSchema.parse(resolver.properties(resource));
@@ -48,6 +52,10 @@ export function readQueuePollers(
     const target = functions.byReference(mapping.FunctionName);
     if (definition.VisibilityTimeout * 1000 < target.spec.timeoutMs)
       throw new Error(`Queue ${queueName}: its visibility timeout is less than the timeout of ${target.spec.name}.`);
+    for (const action of pollerActions) {
+      const refusal = permissions.refusal(target.spec.name, { action, resources: [mapping.EventSourceArn] });
+      if (refusal !== undefined) throw new Error(refusal);
+    }
     if (!mapping.Enabled) return [];
     return new QueuePoller({
       queueName,

@@ -5,6 +5,7 @@ import type { BusEvent } from '../stores/events.ts';
 import { matchesEventPattern } from './event-pattern.ts';
 import type { Functions, LocalFunction } from './functions.ts';
 import { resourcesOfType } from './identity.ts';
+import type { InvokePermissions } from './invoke-permissions.ts';
 import { accountId, type Resolver } from './resolve.ts';
 
 const ruleSchema = z.object({
@@ -88,6 +89,7 @@ export function readSchedules(
   assembly: CloudAssembly,
   resolver: Resolver,
   functions: Functions,
+  permissions: InvokePermissions,
   everySeconds?: number,
 ): Schedules {
   const retries = readRetries(assembly, resolver, functions);
@@ -99,6 +101,7 @@ export function readSchedules(
     if (rule.State === 'DISABLED') continue;
     for (const { Arn, Input } of rule.Targets.filter((one) => one.Arn.includes(':function:'))) {
       const target = functions.byReference(Arn);
+      permissions.require(target, 'events.amazonaws.com', resolver.identity(resource).attributes['Arn'] ?? '');
       const attempts = retries.get(target) ?? defaultRetries;
       if (rule.ScheduleExpression !== undefined) {
         const event = () => (Input === undefined ? scheduledEvent(resource) : (JSON.parse(Input) as unknown));

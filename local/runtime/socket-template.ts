@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { CloudAssembly } from '../assembly/cloud-assembly.ts';
 import type { Functions } from './functions.ts';
-import { belongsTo, integrationsByRef, stageOf } from './http-api.ts';
+import { belongsTo, executeApiArn, integrationsByRef, stageOf } from './http-api.ts';
 import { apiId as apiIdOf, resourcesOfType } from './identity.ts';
+import type { InvokePermissions } from './invoke-permissions.ts';
 import type { Resolver } from './resolve.ts';
 import { SocketApi, type SocketRoute } from './socket-api.ts';
 import type { SocketAuthorizer } from './socket-authorizer.ts';
@@ -43,12 +44,15 @@ export function readSocketApi(
   assembly: CloudAssembly,
   resolver: Resolver,
   functions: Functions,
+  permissions: InvokePermissions,
   connections: SocketConnections,
 ): SocketApi | undefined {
   const [api, second] = socketApis(assembly);
   if (api === undefined) return undefined;
   if (second !== undefined) throw new Error('The local runtime serves one WebSocket API.');
   const apiId = resolver.identity(api).ref;
+  const stage = stageOf(assembly, resolver, apiId);
+  const apiArn = executeApiArn(assembly, api, apiId);
   const integrations = integrationsByRef(assembly, resolver);
   const answering = new Set(
     resourcesOfType(assembly, 'AWS::ApiGatewayV2::RouteResponse').map((one) => resolver.properties(one)['RouteId']),
@@ -62,13 +66,17 @@ export function readSocketApi(
     if (integration === undefined) throw new Error(`Route ${RouteKey} has no integration.`);
     const { IntegrationUri } = integrationSchema.parse(resolver.properties(integration));
     const answers = answering.has(resolver.identity(route).ref);
-    routes.set(RouteKey, { function: functions.byReference(IntegrationUri), answers });
-    if (AuthorizationType === 'CUSTOM') authorizer = readAuthorizer(assembly, resolver, functions, AuthorizerId);
+    const target = functions.byReference(IntegrationUri);
+    permissions.require(target, 'apigateway.amazonaws.com', `${apiArn}/${stage}/${RouteKey}`);
+    routes.set(RouteKey, { function: target, answers });
+    if (AuthorizationType !== 'CUSTOM') continue;
+    authorizer = readAuthorizer(assembly, resolver, functions, AuthorizerId);
+    permissions.require(authorizer.function, 'apigateway.amazonaws.com', `${apiArn}/authorizers/${AuthorizerId}`);
   }
   const { RouteSelectionExpression } = apiSchema.parse(resolver.properties(api));
   return new SocketApi({
     apiId,
-    stage: stageOf(assembly, resolver, apiId),
+    stage,
     region: assembly.stacks.find((stack) => stack.name === api.stackName)?.region ?? '',
     routes,
     selector: RouteSelectionExpression.split('.').at(-1) ?? '',

@@ -192,7 +192,7 @@ describe('grants', () => {
       status: 400,
       body: { __type: expect.stringContaining('AccessDeniedException') },
     });
-    expect((await callAws('sqs', 'AmazonSQS.ReceiveMessage', message)).status).toBe(403);
+    expect((await callAws('sqs', 'AmazonSQS.PurgeQueue', message)).status).toBe(403);
     expect((await callAws('sqs', 'AmazonSQS.SendMessage', message, 'stranger')).status).toBe(403);
   });
 
