@@ -8,9 +8,18 @@ import type { Call, Permissions } from '../runtime/permissions.ts';
 import type { CredentialIssuer } from './credentials.ts';
 import { bucketCorsHeaders, type BucketCors } from './s3-cors.ts';
 import { errorDocument, S3Error } from './s3-error.ts';
+import {
+  contentTypeOf,
+  isKeptHeader,
+  keptHeaders,
+  matchesTag,
+  objectHeaders,
+  overrides,
+  readRange,
+} from './s3-headers.ts';
 import { expireObjects, type Lifecycle } from './s3-lifecycle.ts';
 import { listDocument } from './s3-list.ts';
-import { ObjectFiles, type ObjectRecord } from './s3-objects.ts';
+import { ObjectFiles } from './s3-objects.ts';
 import { checkPostPolicy, readPostForm } from './s3-post-form.ts';
 import { verifyPolicySignature, verifySignature, type VerifiedSignature } from './s3-signature.ts';
 
@@ -249,50 +258,6 @@ function answerPreflight(cors: Record<string, string> | undefined): Answer {
 
 const preconditionFailed = () =>
   new S3Error(412, 'PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
-
-const contentTypeOf = ({ headers }: IncomingMessage) => headers['content-type'] ?? 'binary/octet-stream';
-
-const isKeptHeader = (name: string) =>
-  name.startsWith('x-amz-meta-') ||
-  ['cache-control', 'content-disposition', 'content-encoding', 'content-language'].includes(name);
-
-function keptHeaders({ headers }: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) => (isKeptHeader(name) ? [[name, String(value)]] : [])),
-  );
-}
-
-function objectHeaders(record: ObjectRecord): Record<string, string> {
-  return {
-    ...record.headers,
-    etag: `"${record.etag}"`,
-    'content-type': record.contentType,
-    'last-modified': new Date(record.modifiedAtMs).toUTCString(),
-    'accept-ranges': 'bytes',
-  };
-}
-
-/** `response-content-disposition` and its like, which S3 honours in signed requests only; here every request is signed. */
-function overrides(query: URLSearchParams): Record<string, string> {
-  return Object.fromEntries(
-    [...query]
-      .filter(([name]) => /^response-(content-(type|language|disposition|encoding)|cache-control|expires)$/.test(name))
-      .map(([name, value]) => [name.replace('response-', ''), value]),
-  );
-}
-
-function matchesTag(wanted: string, record: ObjectRecord): boolean {
-  return wanted === '*' || wanted.split(',').some((tag) => tag.trim().replaceAll('"', '') === record.etag);
-}
-
-function readRange(header: string | undefined, bytes: number): { first: number; last: number } | undefined {
-  const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/.exec(header ?? '') ?? [];
-  if (from === '' && to === '') return undefined;
-  const first = from === '' ? Math.max(0, bytes - Number(to)) : Number(from);
-  const last = from === '' || to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1);
-  if (first >= bytes || first > last) throw new S3Error(416, 'InvalidRange', 'The requested range is not satisfiable');
-  return { first, last };
-}
 
 function checkPayload(payloadHash: string, content: Buffer): void {
   if (payloadHash === 'UNSIGNED-PAYLOAD') return;
