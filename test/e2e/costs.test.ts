@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { drawPicture } from './harness/pictures.ts';
 import { startSlowlane, type Slowlane } from './harness/slowlane.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
 
 let slowlane: Slowlane;
 beforeAll(async () => {

@@ -3,13 +3,15 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { problemOf } from './harness/api.ts';
 import { drawPicture } from './harness/pictures.ts';
 import { startSlowlane, type Slowlane } from './harness/slowlane.ts';
 
 const run = promisify(execFile);
 const photoFile = path.resolve(import.meta.dirname, '../fixtures/photo.jpg');
+
+vi.setConfig({ testTimeout: 120_000 });
 
 let slowlane: Slowlane;
 beforeAll(async () => {

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { JobBody } from '../../lambdas/http/job-body.ts';
+import type { Follower } from './harness/follower.ts';
+import { drawPicture } from './harness/pictures.ts';
+import { startSlowlane, type Slowlane } from './harness/slowlane.ts';
+
+const runSeconds = 10;
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let slowlane: Slowlane;
+beforeAll(async () => {
+  slowlane = await startSlowlane({ reconcileEverySeconds: 3_600 });
+});
+afterAll(async () => {
+  await slowlane.stop();
+});
+
+interface Run {
+  readonly job: JobBody;
+  /** What the worker asked of AWS, posts to sockets left out. */
+  readonly workerCalls: number;
+  readonly posts: number;
+  readonly storedProgress: number;
+  readonly followers: readonly Follower[];
+}
+
+/** One job whose vendor reports so often; followed by so many. */
+async function run(perSecond: number, followers: number): Promise<Run> {
+  const { api, studio, runtime } = slowlane;
+  await studio.fault({ point: 'run', fault: 'ticks', perSecond, seconds: runSeconds, feature: 'stylize', times: 1 });
+  await runtime.resetCalls();
+  const { job } = await api.submit({ feature: 'stylize', picture: await drawPicture(perSecond) });
+  const sockets = await Promise.all(Array.from({ length: followers }, () => slowlane.follow([job.id])));
+  await api.until(job.id, 'is done', ({ done }) => done);
+  await Promise.all(sockets.map((socket) => socket.hearDone(job.id)));
+  const calls = (await runtime.calls())[await runtime.workerName()] ?? {};
+  const posts = calls['execute-api.PostToConnection'] ?? 0;
+  const workerCalls = Object.values(calls).reduce((sum, count) => sum + count, 0) - posts;
+  const done = await api.job(job.id);
+  // Every transition raises the version: claim, accept and complete; the rest is stored progress.
+  return { job: done, workerCalls, posts, storedProgress: done.version - 4, followers: sockets };
+}
+
+describe('progress at twenty ticks a second', () => {
+  it('is stored once a second, shown a few times a second, and costs what five ticks cost', async () => {
+    const fast = await run(20, 2);
+    expect(fast.job.status).toBe('succeeded');
+    expect(fast.storedProgress).toBeLessThanOrEqual(runSeconds + 2);
+    expect(fast.storedProgress).toBeGreaterThanOrEqual(runSeconds - 3);
+    expect(fast.job.progress).toMatchObject({ percent: 100 });
+
+    for (const follower of fast.followers) {
+      const live = follower.messages.filter(({ message }) => message.type === 'progress');
+      const seconds = ((live.at(-1)?.atMs ?? 0) - (live[0]?.atMs ?? 0)) / 1000;
+      expect(seconds).toBeGreaterThan(runSeconds / 2);
+      expect(live.length / seconds).toBeGreaterThanOrEqual(2);
+      expect(live.length / seconds).toBeLessThanOrEqual(4.5);
+      const percents = live.map(({ message }) => (message.type === 'progress' ? message.percent : 0));
+      expect(percents).toEqual(percents.toSorted((a, b) => a - b));
+      const versions = follower.messages.flatMap(({ message }) =>
+        message.type === 'job' ? [message.job.version] : message.type === 'progress' ? [message.version] : [],
+      );
+      expect(versions).toEqual(versions.toSorted((a, b) => a - b));
+      expect(follower.messages.at(-1)?.message).toMatchObject({ type: 'job', job: { done: true } });
+    }
+
+    const slow = await run(5, 2);
+    expect(slow.job.status).toBe('succeeded');
+    // Four times the ticks are 150 more; a ring that found nothing, or a secret that was read again, is a few.
+    expect(Math.abs(fast.workerCalls - slow.workerCalls)).toBeLessThanOrEqual(12);
+    for (const follower of [...fast.followers, ...slow.followers]) follower.close();
+  });
+
+  it('goes on for the others when a follower is gone, and for one that comes back', async () => {
+    const { api, studio } = slowlane;
+    await studio.fault({ point: 'run', fault: 'ticks', perSecond: 20, seconds: 4, feature: 'stylize', times: 1 });
+    const { job } = await api.submit({ feature: 'stylize', picture: await drawPicture(99) });
+    const [staying, leaving] = await Promise.all([slowlane.follow([job.id]), slowlane.follow([job.id])]);
+    await leaving.hear('a live value', (message) => (message.type === 'progress' ? message : undefined));
+    leaving.close();
+    const seen = leaving.messages.at(-1)?.message;
+    const back = await slowlane.follow([job.id]);
+    const snapshot = await back.hear('a snapshot', (message) => (message.type === 'job' ? message : undefined));
+    const before = seen?.type === 'progress' ? seen.version : 0;
+    expect(snapshot.job.version).toBeGreaterThanOrEqual(before);
+    await Promise.all([staying.hearDone(job.id), back.hearDone(job.id)]);
+    // Pong answers at any time, and an unreadable message closes nothing.
+    staying.say({ action: 'ping' });
+    await staying.hear('pong', (message) => (message.type === 'pong' ? message : undefined));
+    staying.say({ action: 'nonsense' });
+    await staying.hear('a problem', (message) => (message.type === 'problem' ? message : undefined));
+    staying.close();
+    back.close();
+  });
+});
