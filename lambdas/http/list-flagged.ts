@@ -47,7 +47,7 @@ export async function listFlaggedJobs(
   return answerJson(200, body, { requestId });
 }
 
-/** A cursor is of one list with one filter, and settling goes on in the list that was shown. */
-export function flaggedPurpose({ tenant, lane, code, vendor }: FlaggedFilter): string {
-  return JSON.stringify(['flagged', tenant, lane ?? null, code ?? null, vendor ?? null]);
+/** A cursor is of one list with one filter, for one purpose. */
+export function flaggedPurpose({ tenant, lane, code, vendor }: FlaggedFilter, use: 'list' | 'settle' = 'list'): string {
+  return JSON.stringify(['flagged', use, tenant, lane ?? null, code ?? null, vendor ?? null]);
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Job } from '../domain/job.ts';
-import { listFlagged, placeOf, type FlaggedFilter } from '../domain/list-flagged.ts';
+import { flaggedAt, listFlagged, placeOf, type FlaggedFilter } from '../domain/list-flagged.ts';
 import { settleFlagged, type Settling } from '../domain/settle-flagged.ts';
 import { answerJson, answerProblem, type HttpAnswer } from './answer.ts';
 import { flaggedPurpose, type OperateJobsSettings } from './list-flagged.ts';
@@ -51,21 +51,35 @@ export async function settleMany(request: AuthenticatedRequest, settings: Operat
   const { cursors, world, lanes } = settings;
   const { filter: sent, cursor: signed, limit, dryRun } = read.value;
   const filter: FlaggedFilter = { tenant: principal.tenant, lane: sent.lane, code: sent.code, vendor: sent.vendor };
-  const purpose = flaggedPurpose(filter);
+  const purpose = flaggedPurpose(filter, 'settle');
   const cursor = signed === undefined ? undefined : await cursors.read(signed, purpose);
   if (signed !== undefined && cursor === undefined) return answerProblem({ code: 'cursor_invalid' }, { requestId });
-  const { jobs: listed, next } = await listFlagged(filter, { cursor, limit }, lanes, world);
-  // What a person failed before is settled, and meant only where it is named.
-  const jobs = listed.filter(({ state }) => sent.code !== undefined || state === 'needs_attention');
+  const { until, place } = cursor === undefined ? { until: world.clock.now(), place: undefined } : readCursor(cursor);
+  const { jobs: listed, next } = await listFlagged(filter, { cursor: place, limit }, lanes, world);
+  const jobs = listed.filter((job) => isMeant(job, sent.code, until));
   const results = await settleEach(jobs, read.value, request, settings);
   const last = jobs[results.length - 1];
   const goesOnAt = results.length < jobs.length && last !== undefined ? placeOf(last) : next;
   const body: z.infer<typeof settledManySchema> = {
     dryRun,
     results,
-    nextCursor: goesOnAt === undefined ? null : await cursors.sign(goesOnAt, purpose),
+    nextCursor: goesOnAt === undefined ? null : await cursors.sign(`${until} ${goesOnAt}`, purpose),
   };
   return answerJson(200, body, { requestId });
+}
+
+/**
+ * What was flagged only after the order began is another case: else a purchase that is lost again would be bought again
+ * by the same order. What a person failed before is settled, and meant only where it is named.
+ */
+function isMeant(job: Job, code: string | undefined, until: number): boolean {
+  return flaggedAt(job) <= until && (code !== undefined || job.state === 'needs_attention');
+}
+
+/** When the order began, and the place at which it goes on. */
+function readCursor(cursor: string): { readonly until: number; readonly place: string } {
+  const space = cursor.indexOf(' ');
+  return { until: Number(cursor.slice(0, space)), place: cursor.slice(space + 1) };
 }
 
 async function settleEach(

@@ -437,7 +437,7 @@ describe('settling many', () => {
     settledManySchema.parse(body).results.map(({ jobId, outcome }) => `${jobId} ${outcome}`);
 
   beforeEach(() => {
-    const since = (minute: number) => ({ code: 'unknown_send' as const, since: noon + minute * 60_000 });
+    const since = (minute: number) => ({ code: 'unknown_send' as const, since: noon + minute * 10_000 });
     gateway.put('needs_attention', { id: 'job_b', flag: since(1), hold: { token: 'hold-b' } });
     gateway.put('needs_attention', { id: 'job_c', flag: since(2), hold: undefined });
     gateway.put('needs_attention', { id: 'job_d', flag: since(3), hold: { token: 'hold-d' }, vendor: 'blind' });
@@ -483,6 +483,17 @@ describe('settling many', () => {
     expect(resultsOf(first)).toEqual(['job_b done']);
     const second = await settle({ action: 'fail', cursor: first.body['nextCursor'] });
     expect(resultsOf(second)).toEqual(['job_c done']);
+  });
+
+  it('leaves what was flagged after it began, also on its next pages: no order buys twice', async () => {
+    const first = await settle({ action: 'resend', notRunning: true, limit: 1 });
+    expect(resultsOf(first)).toEqual(['job_b done']);
+    const now = gateway.clock.now() + 240_000;
+    await gateway.clock.advanceTo(now);
+    gateway.put('needs_attention', { id: 'job_b', generation: 2, flag: { code: 'unknown_send', since: now } });
+    const second = await settle({ action: 'resend', notRunning: true, cursor: first.body['nextCursor'] });
+    expect(resultsOf(second)).toEqual(['job_c done', 'job_d done']);
+    expect(gateway.jobs.get('job_b')).toMatchObject({ state: 'needs_attention', generation: 2 });
   });
 
   it('frees what was failed before only where that is named', async () => {
