@@ -10,6 +10,9 @@ import { seedKeys } from './seed-keys.ts';
 import { ensureStudio } from './studio-process.ts';
 import { giveStudioSecrets } from './studio-secrets.ts';
 
+/** Never wider: its faults and ledger are this machine's, and its links must bear the address that the gateway knows it by. */
+const studioHost = '127.0.0.1';
+
 export interface LocalOptions {
   /** Everything that must survive: tables, pictures, secrets, events, the studio's ledger. */
   readonly dataDir: string;
@@ -61,7 +64,9 @@ async function start(options: LocalOptions, teardown: Teardown): Promise<LocalEn
   const { host = '127.0.0.1', port = 0, studioPort = 0, quiet = false, assemblyFolder } = options;
   const dataFolder = path.resolve(options.dataDir);
   const withStudio = assemblyFolder === undefined;
-  const studioStart = withStudio ? ensureStudio({ dataFolder, host, port: studioPort }) : Promise.resolve(undefined);
+  const studioStart = withStudio
+    ? ensureStudio({ dataFolder, host: studioHost, port: studioPort })
+    : Promise.resolve(undefined);
   teardown.add(async () => {
     // A studio that could not start has told so below, and there is nothing to stop.
     const started = await studioStart.catch(() => undefined);

@@ -94,7 +94,7 @@ async function startStudio(options: StudioOptions, folder: string, secret: Studi
   while (Date.now() < giveUpAtMs) {
     const said = (await readFile(logFile)).subarray(size).toString();
     const url = /^studio ready (\S+)$/m.exec(said)?.[1];
-    if (url !== undefined) return { pid, url: url.replace('//0.0.0.0:', '//127.0.0.1:') };
+    if (url !== undefined) return { pid, url };
     if (child.exitCode !== null) throw new Error(`The studio ended as it started:\n${said}`);
     await pause(20);
   }

@@ -36,7 +36,7 @@ export class ExecutionEnvironment {
       execArgv: [],
       stdout: true,
       stderr: true,
-      resourceLimits: { maxOldGenerationSizeMb: spec.thread.memoryMegabytes },
+      resourceLimits: { maxOldGenerationSizeMb: spec.thread.memoryMegabytes, maxYoungGenerationSizeMb: 16 },
     });
     for (const stream of [this.#worker.stdout, this.#worker.stderr] as Readable[]) stream.on('data', spec.onOutput);
     this.#ready = new Promise((resolve) => {
