@@ -14,6 +14,7 @@ import { platformVariables, type Endpoints } from './platform.ts';
 import { readRolePolicies } from './policies.ts';
 import { readQueuePollers } from './queues.ts';
 import { Resolver } from './resolve.ts';
+import { repeat } from './repeat.ts';
 import { readSchedules } from './schedules.ts';
 import { refuse } from './socket-api.ts';
 import { serveManagement, SocketConnections } from './socket-connections.ts';
@@ -50,7 +51,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-const expireEveryMs = 60 * 60_000;
+const expireEveryMs = 30_000;
 
 /** Serves everything that a cloud assembly declares. @throws where it declares what can't be served here. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -136,8 +137,11 @@ async function serve(options: GatewayOptions, teardown: Teardown): Promise<Gatew
     socketApi?.stop();
     await stopped;
   });
-  const expiry = setInterval(() => void stores.s3.expire(Date.now()), expireEveryMs);
-  teardown.add(() => clearInterval(expiry));
+  const expiry = repeat(expireEveryMs, async () => {
+    await stores.dynamo.expire(Date.now());
+    await stores.s3.expire(Date.now());
+  });
+  teardown.add(expiry.stop);
   for (const poller of pollers) poller.start();
   schedules.start();
   const socketUrl = socket && `${front.publicUrl.replace(/^http/, 'ws')}/${socket.stage}`;

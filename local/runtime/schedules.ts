@@ -26,17 +26,20 @@ const invokeConfigSchema = z.object({ FunctionName: z.string(), MaximumRetryAtte
 const defaultRetries = 2;
 const retryPauseMs = 60_000;
 
+/** What can be invoked: a function. */
+export type Invocable = Pick<LocalFunction, 'invoke'>;
+
 interface Tick {
   readonly everyMs: number;
   readonly event: () => unknown;
-  readonly function: LocalFunction;
+  readonly function: Invocable;
   readonly retries: number;
 }
 
 interface Subscription {
   readonly bus: string;
   readonly pattern: Record<string, unknown>;
-  readonly function: LocalFunction;
+  readonly function: Invocable;
   readonly retries: number;
 }
 
@@ -70,7 +73,7 @@ export class Schedules {
     this.#timers.clear();
   }
 
-  async #invoke(target: LocalFunction, event: unknown, retriesLeft: number): Promise<void> {
+  async #invoke(target: Invocable, event: unknown, retriesLeft: number): Promise<void> {
     const outcome = await target.invoke(event);
     if (outcome.kind === 'answered' || retriesLeft === 0) return;
     const timer = setTimeout(

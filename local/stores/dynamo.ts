@@ -26,11 +26,17 @@ export const tableSchema = z.object({
 
 export type TableDefinition = z.infer<typeof tableSchema>;
 
+interface ExpiringTable {
+  readonly name: string;
+  readonly keys: TableDefinition['KeySchema'];
+  readonly attribute: string;
+}
+
 /** DynamoDB on a folder: every table survives the process, however it ends. */
 export class DynamoStore {
   readonly url: string;
   readonly #worker: Worker;
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #expiring: ExpiringTable[] = [];
 
   private constructor(worker: Worker, url: string) {
     this.#worker = worker;
@@ -84,7 +90,12 @@ export class DynamoStore {
       );
     }
     const ttl = definition.TimeToLiveSpecification;
-    if (ttl?.Enabled === true) this.#sweepExpired(name, definition.KeySchema, ttl.AttributeName);
+    if (ttl?.Enabled === true) this.#expiring.push({ name, keys: definition.KeySchema, attribute: ttl.AttributeName });
+  }
+
+  /** Deletes every item whose time has come, once. DynamoDB does so within days, by the same rule. */
+  async expire(nowMs: number): Promise<void> {
+    for (const table of this.#expiring) await this.#sweep(table, nowMs);
   }
 
   /** Every call that was answered before this resolves is in the ledger after it. */
@@ -109,7 +120,6 @@ export class DynamoStore {
   }
 
   async stop(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
     await this.#ask({ kind: 'stop' }, 'stopped');
     await this.#worker.terminate();
   }
@@ -124,30 +134,25 @@ export class DynamoStore {
     }
   }
 
-  /** DynamoDB deletes expired items within days; we do so within a minute, by the same rule. */
-  #sweepExpired(table: string, keys: TableDefinition['KeySchema'], attribute: string): void {
-    const sweep = async () => {
-      const expired = {
-        ExpressionAttributeNames: { '#ttl': attribute },
-        ExpressionAttributeValues: { ':now': { N: String(Math.floor(Date.now() / 1000)) } },
-      };
-      let start: unknown;
-      do {
-        const page = await this.call('Scan', {
-          TableName: table,
-          FilterExpression: '#ttl <= :now',
-          ...expired,
-          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
-        });
-        for (const item of page['Items'] as Record<string, unknown>[]) {
-          const key = Object.fromEntries(keys.map(({ AttributeName }) => [AttributeName, item[AttributeName]]));
-          await this.#deleteIfStill(table, key, expired);
-        }
-        start = page['LastEvaluatedKey'];
-      } while (start !== undefined);
+  async #sweep({ name, keys, attribute }: ExpiringTable, nowMs: number): Promise<void> {
+    const expired = {
+      ExpressionAttributeNames: { '#ttl': attribute },
+      ExpressionAttributeValues: { ':now': { N: String(Math.floor(nowMs / 1000)) } },
     };
-    const timer = setInterval(() => void sweep().catch((error: unknown) => console.error('TTL sweep:', error)), 30_000);
-    this.#timers.push(timer.unref());
+    let start: unknown;
+    do {
+      const page = await this.call('Scan', {
+        TableName: name,
+        FilterExpression: '#ttl <= :now',
+        ...expired,
+        ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+      });
+      for (const item of page['Items'] as Record<string, unknown>[]) {
+        const key = Object.fromEntries(keys.map(({ AttributeName }) => [AttributeName, item[AttributeName]]));
+        await this.#deleteIfStill(name, key, expired);
+      }
+      start = page['LastEvaluatedKey'];
+    } while (start !== undefined);
   }
 
   async #deleteIfStill(table: string, key: object, expired: object): Promise<void> {

@@ -63,6 +63,29 @@ it('tells a refused write what stood in its way', async () => {
   await store.stop();
 });
 
+it('lets go of items whose time has come, unless they were given a later one', async () => {
+  const store = await DynamoStore.start(folder, new CallLedger());
+  await store.ensureTable('Jobs', { ...definition, TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true } });
+  const nowMs = Date.now();
+  const until = (pk: string, seconds: number) =>
+    store.call('PutItem', {
+      TableName: 'Jobs',
+      Item: { pk: { S: pk }, ttl: { N: String(Math.floor(nowMs / 1000) + seconds) } },
+    });
+  await until('over', -1);
+  await until('not yet', 60);
+  await put(store, 'for ever', 1);
+  const left = async () => {
+    const { Items } = await store.call('Scan', { TableName: 'Jobs' });
+    return (Items as { pk: { S: string } }[]).map((item) => item.pk.S).toSorted((a, b) => a.localeCompare(b));
+  };
+  await store.expire(nowMs);
+  expect(await left()).toEqual(['for ever', 'not yet']);
+  await store.expire(nowMs + 61_000);
+  expect(await left()).toEqual(['for ever']);
+  await store.stop();
+});
+
 it('refuses a table whose keys are not those of the template', async () => {
   const store = await open();
   const other = { ...definition, KeySchema: [{ AttributeName: 'lane', KeyType: 'HASH' as const }] };
