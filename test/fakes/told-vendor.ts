@@ -9,7 +9,12 @@ import type {
   VendorTraits,
   VendorWord,
 } from '../../lambdas/domain/vendor.ts';
-import { picture } from '../simulation/world/picture.ts';
+
+/** The smallest PNG that is one. */
+const picture: Uint8Array = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 export const pending: VendorWord = { kind: 'pending', phase: 'running', percent: 40, stage: undefined };
 export const succeeded: VendorWord = {
