@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { listJobsQuery } from '../lambdas/http/list-jobs.ts';
+import { listFlaggedQuery } from '../lambdas/http/settle-bodies.ts';
 import { PROBLEMS, type ProblemCode } from '../lambdas/http/problem.ts';
+import { operatorOperations } from './operator-operations.ts';
 import { operations, type Answer, type AnswerHeader, type Operation } from './operations.ts';
 import { componentSchemas, schemaNamed } from './schemas.ts';
 
@@ -15,7 +17,7 @@ export function openApiDocument(): object {
         'Send slow, expensive picture jobs once, and follow them to their end. v1 changes by addition only: ignore what you do not know. API Gateway answers some requests before this API sees them, with its own bare 403, 413, 429 and 5xx.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    paths: pathsOf(operations),
+    paths: pathsOf({ ...operations, ...operatorOperations }),
     components: {
       schemas: componentSchemas(),
       headers,
@@ -54,11 +56,17 @@ function operationObject(path: string, operation: Operation): object {
     operationId: id,
     summary,
     ...(description === undefined ? {} : { description }),
-    security: scope === undefined ? [] : scope === 'tokens' ? [{ apiKey: [] }] : [{ apiKey: [] }, { bearer: [] }],
+    security: securityOf(scope),
     parameters: parametersOf(path, operation),
     ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body) } }),
     responses: responsesOf(operation),
   };
+}
+
+/** What opens a route: only jobs are an app's own to ask for. */
+function securityOf(scope: Operation['scope']): object[] {
+  if (scope === undefined) return [];
+  return scope === 'jobs' ? [{ apiKey: [] }, { bearer: [] }] : [{ apiKey: [] }];
 }
 
 function contentOf(body: NonNullable<Operation['body']>): Record<string, object> {
@@ -88,14 +96,16 @@ function parametersOf(path: string, { scope, idempotencyKey, query }: Operation)
   };
   return [
     ...inPath,
-    ...(query === undefined ? [] : listParameters()),
+    ...(query === undefined ? [] : queryParameters(queries[query])),
     ...(idempotencyKey === true ? [key] : []),
     ...(scope === 'jobs' ? [actFor] : []),
   ];
 }
 
-function listParameters(): object[] {
-  const { properties = {} } = z.toJSONSchema(listJobsQuery, { io: 'input' });
+const queries = { listJobs: listJobsQuery, listFlagged: listFlaggedQuery } as const;
+
+function queryParameters(query: z.ZodType): object[] {
+  const { properties = {} } = z.toJSONSchema(query, { io: 'input' });
   return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
 }
 

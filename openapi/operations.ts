@@ -14,9 +14,9 @@ export interface Operation {
   readonly summary: string;
   readonly description?: string;
   /** Absent: for everybody. */
-  readonly scope?: 'jobs' | 'tokens';
+  readonly scope?: 'jobs' | 'tokens' | 'operator';
   readonly idempotencyKey?: boolean;
-  readonly query?: 'listJobs';
+  readonly query?: 'listJobs' | 'listFlagged';
   readonly body?: Readonly<Record<string, SchemaName>>;
   readonly answers: Readonly<Record<number, Answer>>;
   readonly problems: readonly ProblemCode[];
@@ -27,7 +27,7 @@ const body: readonly ProblemCode[] = ['body_malformed', 'request_invalid', 'medi
 const named: readonly ProblemCode[] = ['job_not_found', 'job_gone'];
 const key: readonly ProblemCode[] = ['idempotency_key_required', 'idempotency_key_invalid'];
 
-/** Every route for apps and their servers, by the key that API Gateway knows it by. Operators' routes are the runbook's. */
+/** Every route for apps and their servers, by the key that API Gateway knows it by. */
 export const operations: Readonly<Record<string, Operation>> = {
   'POST /api/v1/jobs': {
     id: 'submitJob',

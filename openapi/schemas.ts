@@ -6,8 +6,14 @@ import { featuresSchema, healthSchema } from '../lambdas/http/describe-api.ts';
 import { ownerErasureSchema } from '../lambdas/http/erase-jobs.ts';
 import { jobBodySchema } from '../lambdas/http/job-body.ts';
 import { jobListSchema } from '../lambdas/http/list-jobs.ts';
+import { flaggedListSchema } from '../lambdas/http/list-flagged.ts';
+import { operatorJobReadSchema } from '../lambdas/http/operate-jobs.ts';
+import { changeLaneBody, laneListSchema, laneSchema } from '../lambdas/http/operate-lanes.ts';
 import { PROBLEMS, type ProblemCode } from '../lambdas/http/problem.ts';
 import { resultUrlSchema } from '../lambdas/http/read-job.ts';
+import { adoptBody, failBody, resendBody, retakeBody, settleManyBody } from '../lambdas/http/settle-bodies.ts';
+import { settledManySchema } from '../lambdas/http/settle-many.ts';
+import { settledSchema } from '../lambdas/http/settled.ts';
 import { submitFormSchema, submitJsonSchema } from '../lambdas/http/submit-body.ts';
 
 /** The schemas that the handlers themselves parse and answer with, by their names in the document. */
@@ -16,6 +22,12 @@ const requests = {
   SubmitJob: submitJsonSchema,
   CreateUpload: createUploadSchema,
   CreateClientToken: createClientTokenSchema,
+  Adopt: adoptBody,
+  Retake: retakeBody,
+  Resend: resendBody,
+  Fail: failBody,
+  SettleMany: settleManyBody,
+  ChangeLane: changeLaneBody,
 } as const;
 
 const answers = {
@@ -28,6 +40,12 @@ const answers = {
   OwnerErasure: ownerErasureSchema,
   Features: featuresSchema,
   Health: healthSchema,
+  FlaggedList: flaggedListSchema,
+  OperatorJobRead: operatorJobReadSchema,
+  Settled: settledSchema,
+  SettledMany: settledManySchema,
+  Lane: laneSchema,
+  LaneList: laneListSchema,
 } as const;
 
 export type SchemaName = keyof typeof requests | keyof typeof answers | 'SubmitJobForm' | 'Problem';
