@@ -16,6 +16,8 @@ export interface Ring {
 /** So many jobs that are no longer queued, or that others took first, before another ring goes on. */
 const picksPerRing = 10;
 const candidatesPerPick = 25;
+/** Where none of those can be sent, their vendor being configured no more: they must not stand before all others. */
+const candidatesBehind = 250;
 
 /**
  * One ring, served by one worker: first the job that it hints at, where that needs no new unit of the lane, then the
@@ -74,9 +76,21 @@ async function pick(world: World, ring: Ring, shift: Shift): Promise<void> {
 }
 
 async function firstQueued(world: World, ring: Ring): Promise<Job<'queued'> | undefined> {
-  const candidates = await world.index.queued(ring.lane, candidatesPerPick);
-  // The index lags: a job that was just queued may be known by its hint only.
-  for (const id of [...candidates, ...(ring.hint === undefined ? [] : [ring.hint])]) {
+  const first = await world.index.queued(ring.lane, candidatesPerPick);
+  const ready = await firstReady(world, ring, first);
+  if (ready !== undefined || first.length < candidatesPerPick)
+    return ready ?? (await firstReady(world, ring, hinted(ring)));
+  const behind = await world.index.queued(ring.lane, candidatesBehind);
+  return await firstReady(world, ring, [...behind.slice(first.length), ...hinted(ring)]);
+}
+
+/** The index lags: a job that was just queued may be known by its hint only. */
+function hinted({ hint }: Ring): readonly string[] {
+  return hint === undefined ? [] : [hint];
+}
+
+async function firstReady(world: World, ring: Ring, ids: readonly string[]): Promise<Job<'queued'> | undefined> {
+  for (const id of ids) {
     const job = await readJob(world, id);
     const isReady = job?.state === 'queued' && job.lane === ring.lane && job.cancelRequestedAt === undefined;
     if (isReady && world.vendors.named(job.vendor) !== undefined) return job;

@@ -9,7 +9,7 @@ import { lookUp } from './look-up.ts';
 import { cantBeRunningFrom } from './money-rule.ts';
 import { recordEvidence } from './record-evidence.ts';
 import { settleLostSend } from './send-job.ts';
-import { expire, flagLost } from './settle-job.ts';
+import { expire, flagLost, flagUnknown } from './settle-job.ts';
 import { askTimeoutMs, nextTick } from './timing.ts';
 import { isLastWord, type Vendor, type VendorWord } from './vendor.ts';
 import type { VendorPace } from './vendor-pace.ts';
@@ -209,9 +209,20 @@ export async function unbindAndFree(world: World, job: Job<'needs_attention' | '
   if (moved.kind === 'moved') await freeHold(world, job.lane, moved.unbound);
 }
 
+/** Nobody can be asked: what is past its deadline is a person's then, as where the vendor doesn't answer. */
 async function withoutVendor(world: World, job: Job): Promise<void> {
   world.notices.note({ kind: 'vendor_not_configured', job });
-  await lookAgain(world, job, nextTick(world.clock.now()));
+  const now = world.clock.now();
+  const detail = { vendor: job.vendor, said: 'The vendor is not configured in this deployment.' };
+  if (job.state === 'dispatching') {
+    await recordEvidence(world, job, 'worker_lost', { ...detail, sendBy: job.sendBy, sends: job.sends });
+    await flagUnknown(world, job, 'worker_lost');
+  } else if (job.state === 'running' && now >= job.runUntil) {
+    await recordEvidence(world, job, 'overdue', { ...detail, vendorJobId: job.vendorJobId, runUntil: job.runUntil });
+    await flagLost(world, job, 'overdue');
+  } else {
+    await lookAgain(world, job, nextTick(now));
+  }
 }
 
 async function reread(world: World, job: Job): Promise<Job | undefined> {
