@@ -59,8 +59,8 @@ async function tendLanes(world: World, names: readonly string[], errors: unknown
   for (const name of names) {
     try {
       seen.push(await tendLane(world, name));
-    } catch (error) {
-      errors.push(error);
+    } catch (cause) {
+      errors.push(new Error(`Lane ${name} could not be tended.`, { cause }));
     }
   }
   return seen;
@@ -83,10 +83,11 @@ async function tendShard(
   const reading = new Set<Promise<void>>();
   // Unbounded: what waits here stands in its own vendor's line, so that a silent vendor's jobs hold up no others.
   const tending: Promise<void>[] = [];
-  const collect = (error: unknown) => void errors.push(error);
+  const collect = (id: string, cause: unknown) =>
+    void errors.push(new Error(`Job ${id} could not be tended.`, { cause }));
   const look = async (due: Due) => {
     const job = await readDue(world, due);
-    if (job !== undefined) tending.push(tendJob(world, tick, job).catch(collect));
+    if (job !== undefined) tending.push(tendJob(world, tick, job).catch((cause: unknown) => collect(job.id, cause)));
   };
   let cursor: string | undefined;
   do {
@@ -96,7 +97,7 @@ async function tendShard(
       seen.looked += 1;
       seen.oldest ??= due.checkAt;
       const read = look(due)
-        .catch(collect)
+        .catch((cause: unknown) => collect(due.id, cause))
         .finally(() => reading.delete(read));
       reading.add(read);
       if (reading.size >= readsAtOnce) await Promise.race(reading);

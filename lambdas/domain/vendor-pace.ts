@@ -4,12 +4,16 @@ export interface VendorBudget {
   /** Questions under way at once. */
   readonly concurrency: number;
   readonly perSecond: number;
+  /** How long a tick may go on asking this vendor, from its first question on; absent: as long as the tick lasts. */
+  readonly budgetMs?: number;
 }
 
 export const usualBudget: VendorBudget = { concurrency: 32, perSecond: 50 };
 
 interface Line {
   readonly budget: VendorBudget;
+  /** Epoch ms: no question starts at or after it. */
+  readonly until: number;
   running: number;
   nextAt: number;
   readonly waiting: (() => void)[];
@@ -61,17 +65,19 @@ export class VendorPace {
   async #turn(line: Line): Promise<boolean> {
     const now = this.#clock.now();
     const at = Math.max(now, line.nextAt);
-    if (at >= this.#until || this.#signal.aborted) return false;
+    if (at >= line.until || this.#signal.aborted) return false;
     line.nextAt = at + 1000 / line.budget.perSecond;
     if (at > now) await this.#waiting.wait(at - now, this.#signal);
-    return !this.#signal.aborted && this.#clock.now() < this.#until;
+    return !this.#signal.aborted && this.#clock.now() < line.until;
   }
 
   #lineOf(vendor: string): Line {
     const known = this.#lines.get(vendor);
     if (known !== undefined) return known;
     const budget = this.#budgets.get(vendor) ?? usualBudget;
-    const line: Line = { budget, running: 0, nextAt: 0, waiting: [] };
+    const ownUntil = this.#clock.now() + (budget.budgetMs ?? Number.POSITIVE_INFINITY);
+    const until = Math.min(this.#until, ownUntil);
+    const line: Line = { budget, until, running: 0, nextAt: 0, waiting: [] };
     this.#lines.set(vendor, line);
     return line;
   }

@@ -3,7 +3,7 @@ import type { Context } from 'aws-lambda';
 import { reconcileJobs } from '../domain/reconcile-jobs.ts';
 import { readEnvironment, reconcileJobsEnvironment } from '../runtime/env.ts';
 import { withinShift } from '../runtime/shift.ts';
-import { publishTick } from '../runtime/tick-metrics.ts';
+import { publishTick, writeTick } from '../runtime/tick-metrics.ts';
 import { createWorld } from '../wiring/world.ts';
 
 const env = readEnvironment(reconcileJobsEnvironment);
@@ -14,10 +14,12 @@ const budgets = new Map(
 );
 
 export const handler = middy({ timeoutEarlyInMillis: 0 }).handler(async (_event: unknown, context: Context) => {
+  const startedAt = world.clock.now();
   const report = await withinShift(world.clock, context.getRemainingTimeInMillis(), (shift) =>
     reconcileJobs(world, lanes, budgets, shift),
   );
   publishTick(report, world.metrics);
+  writeTick(report, world.clock.now() - startedAt, world.log);
   // Last: a schedule that swallows its errors is green for ever.
   if (report.errors.length > 0) throw new AggregateError(report.errors, `${report.errors.length} looks failed`);
 });

@@ -86,7 +86,7 @@ export const LOG_EVENTS = {
 
   ring_failed: event('error', 'lane', 'error'),
   reconcile_finished: event('info', 'checked', 'count', 'durationMs'),
-  reconcile_step_failed: event('error', 'reason', 'error'),
+  reconcile_step_failed: event('error', 'error'),
   operator_acted: event('warn', 'reason', 'keyId', 'generation', 'outcome'),
   settling_failed: event('error', 'error'),
 } as const satisfies Record<string, { level: Level; fields: readonly Field[] }>;
