@@ -1,7 +1,6 @@
 import { Annotations, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { functionEnvironments, type FunctionName, type VariableName } from '../lambdas/runtime/env.ts';
 import { planConcurrency } from './concurrency.ts';
@@ -111,7 +110,7 @@ export class Slowlane extends Construct {
       ...this.shared('dispatch-job'),
       name: 'dispatch-job',
       variables: { ...this.variables, LANE: lane.name },
-      targets: { ...this.targets(), vendorSecrets: this.secretsOfLane(lane), ownQueue: lane.queue },
+      targets: { ...this.targets(), ownQueue: lane.queue },
       ringsItself: true,
       ...(this.reserves && { reservedConcurrency: lane.workers }),
     });
@@ -156,14 +155,6 @@ export class Slowlane extends Construct {
       eventBus: this.eventBus,
       postToConnections: this.socketApi.postToConnections,
     };
-  }
-
-  /** The accounts that a worker of this lane may use: those of the vendors whose features it runs. */
-  private secretsOfLane(lane: Lane): Secret[] {
-    const { data, environment } = this.props;
-    const vendors = Object.values(environment.features).filter((feature) => feature.lane === lane.name);
-    const names = new Set(vendors.map(({ vendor }) => vendor));
-    return [...data.vendorSecrets].filter(([name]) => names.has(name)).map(([, secret]) => secret);
   }
 
   private printOutputs(dashboard: GatewayDashboard): void {

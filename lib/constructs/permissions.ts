@@ -13,7 +13,10 @@ export interface GrantTargets {
   readonly table: Table;
   readonly pictures: Bucket;
   readonly signingSecret: Secret;
-  /** Those that this function may read: a worker's are the vendors of its lane. */
+  /**
+   * All of the deployment's: a queued job keeps the vendor that it was submitted with, so that a feature which moved to
+   * another vendor or lane must not leave the old lane's worker without the account.
+   */
   readonly vendorSecrets: readonly Secret[];
   readonly laneQueues: readonly Queue[];
   /** A worker's own queue. */

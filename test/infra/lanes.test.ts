@@ -90,6 +90,13 @@ describe('two lanes', () => {
   });
 });
 
+test('a worker may use every vendor: queued jobs keep theirs when their feature moves to another vendor or lane', () => {
+  const vendor = { adapter: 'jobs-api', baseUrl: 'https://images.example.com', dedupe: 'none' } as const;
+  const templates = synthesize(environmentWith({ vendors: { images: vendor, formerly: vendor } }));
+  const { Policies } = onlyResource(templates.gateway, 'AWS::IAM::Role', idPart('dispatch-job-default')).Properties;
+  expect(JSON.stringify(Policies)).toContain('VendorSecretformerly');
+});
+
 test('an account with a quota of 10 deploys without a reservation; the mapping alone bounds the workers', () => {
   const templates = synthesize(environmentWith({ accountConcurrencyQuota: 10 }));
   expect(JSON.stringify(templates.gateway.toJSON())).not.toContain('ReservedConcurrentExecutions');
