@@ -1,7 +1,7 @@
 import { describeFault, faultsOf, noFaults, type Effect, type Fault, type FaultPlan } from './world/faults.ts';
 import { Simulation } from './world/simulation.ts';
 import type { Violation } from './world/watchdog.ts';
-import { lane, type Scenario } from './scenarios.ts';
+import { lane, type Scenario } from './scenario.ts';
 
 export interface Report {
   readonly effects: readonly Effect[];
@@ -19,6 +19,9 @@ export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> 
     caps: { [lane]: scenario.cap ?? 1 },
     plan,
     ...(scenario.workerShiftMs === undefined ? {} : { workerShiftMs: scenario.workerShiftMs }),
+    ...(scenario.latencyMs === undefined
+      ? {}
+      : { latencyMs: () => [scenario.latencyMs ?? 0, scenario.latencyMs ?? 0] }),
     ...(scenario.indexLagMs === undefined ? {} : { indexLagMs: () => scenario.indexLagMs ?? 0 }),
   });
   const { timeline, watchdog } = simulation;
@@ -34,6 +37,7 @@ export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> 
     seen = now;
   }
   watchdog.judge();
+  scenario.judge?.(simulation);
   if (!simulation.isIdle) watchdog.say('6 ends', 'somebody is still at work');
   return { effects: simulation.effects, violations: watchdog.violations, simulation };
 }
@@ -126,6 +130,8 @@ function checkClean(scenario: Scenario, { simulation }: Report, explored: Explor
   if (lastMs > (scenario.withinMs ?? Number.POSITIVE_INFINITY)) {
     violations.push({ invariant: 'clean', what: `the last job took ${lastMs} ms` });
   }
+  const said = scenario.check?.(simulation);
+  if (said !== undefined) violations.push({ invariant: 'clean', what: said });
   for (const error of simulation.errors) violations.push({ invariant: 'clean', what: String(error) });
   if (violations.length > 0) explored.found.push({ scenario: scenario.name, faults: [], violations });
 }

@@ -10,7 +10,9 @@ export interface VendorSetup {
   readonly runMs?: number;
   readonly pollMs?: number;
   readonly ends?: 'succeeded' | 'failed';
-  readonly webhooks?: 'none' | 'reliable' | 'lost';
+  readonly webhooks?: 'none' | 'reliable';
+  /** After each of its events; by default soon, once more, and once when nobody expects it any more. */
+  readonly webhookDelaysMs?: readonly number[];
   readonly onCancel?: 'obeys' | 'goes_on';
   /** In order of its answers; then it accepts. */
   readonly answers?: readonly VendorAnswer[];
@@ -28,6 +30,7 @@ export interface VendorRun {
   readonly callbackUrl: string | undefined;
   readonly acceptedAt: number;
   status: 'running' | 'succeeded' | 'failed' | 'canceled';
+  endedAt: number | undefined;
   cancelAsked: boolean;
 }
 
@@ -52,7 +55,8 @@ export class SimulatedVendor {
   /** It doesn't answer questions meanwhile. */
   isDown = false;
   /** It says that it knows nothing of anything meanwhile. */
-  forgets = false;
+  #forgets = false;
+  hasForgotten = false;
   /** Its verdict on our account. */
   accountIsGood = true;
   onTaken: (run: VendorRun, before: readonly VendorRun[]) => void = () => undefined;
@@ -71,6 +75,15 @@ export class SimulatedVendor {
       absence: setup.dedupe === 'lookup' ? 'proof' : 'hint',
       ...setup.traits,
     };
+  }
+
+  get forgets(): boolean {
+    return this.#forgets;
+  }
+
+  set forgets(forgets: boolean) {
+    this.#forgets = forgets;
+    this.hasForgotten ||= forgets;
   }
 
   nextAnswer(): VendorAnswer {
@@ -103,6 +116,7 @@ export class SimulatedVendor {
       callbackUrl,
       acceptedAt: this.#timeline.now(),
       status: 'running',
+      endedAt: undefined,
       cancelAsked: false,
     };
     this.runs.push(run);
@@ -141,6 +155,7 @@ export class SimulatedVendor {
   #end(run: VendorRun, status: 'succeeded' | 'failed' | 'canceled'): void {
     if (run.status !== 'running') return;
     run.status = status;
+    run.endedAt = this.#timeline.now();
     this.onEvent(run);
   }
 }

@@ -59,6 +59,8 @@ export class Simulation {
   readonly owners = new MemoryOwnerStore();
   readonly uploads = new MemoryUploadStore();
   readonly files = new MemoryFileStore();
+  /** The last bytes written under each key. */
+  readonly pictures = new Map<string, Uint8Array>();
   readonly evidence = new MemoryEvidenceStore();
   readonly audit = new MemoryAuditStore();
   readonly vendors: ReadonlyMap<string, SimulatedVendor>;
@@ -69,13 +71,17 @@ export class Simulation {
   readonly watchdog: Watchdog;
   /** Nothing is heard meanwhile. */
   isDeaf = false;
+  /** Nothing is delivered and no tick runs meanwhile: a person works on the table. */
+  isClosed = false;
+  /** Raised when the table is replaced: what is still on its way to the old one never arrives. */
+  epoch = 0;
   deadLetters = 0;
   readonly errors: unknown[] = [];
+  readonly #actorsAlive = new Set<Actor>();
   readonly #workers = new Map<string, number>();
   readonly #writtenAt: [number, number][] = [];
   #plan: FaultPlan;
   #actors = 0;
-  #alive = 0;
   #waitingMessages = 0;
 
   constructor(setup: Setup) {
@@ -99,7 +105,7 @@ export class Simulation {
 
   /** Nobody is at work, and nothing is on its way to anybody. */
   get isIdle(): boolean {
-    return this.#alive === 0 && this.#waitingMessages === 0;
+    return this.#actorsAlive.size === 0 && this.#waitingMessages === 0;
   }
 
   stopFaults(): void {
@@ -118,7 +124,7 @@ export class Simulation {
         await this.#apply(apply);
         return await this.kill(actor);
       case 'crash_late':
-        this.timeline.after(fault.delayMs, () => void this.#apply(apply).catch(() => undefined));
+        this.#applyLate(apply, fault.delayMs);
         return await this.kill(actor);
       case 'answer_lost':
         await this.#apply(apply);
@@ -205,6 +211,13 @@ export class Simulation {
     return over.signal;
   }
 
+  /** The deployment is taken off the table, and whatever is at work with it. */
+  close(): void {
+    this.isClosed = true;
+    this.epoch += 1;
+    for (const actor of this.#actorsAlive) actor.kill();
+  }
+
   /** Runs something as a sandbox of its own. */
   async start(
     name: string,
@@ -212,7 +225,7 @@ export class Simulation {
   ): Promise<'done' | 'threw' | 'died'> {
     this.#actors += 1;
     const actor = new Actor(`${name}-${this.#actors}`, this.setup.skewMs?.() ?? 0);
-    this.#alive += 1;
+    this.#actorsAlive.add(actor);
     const worked = work(worldOf(this, actor), actor).then(
       () => 'done' as const,
       (error: unknown) => {
@@ -221,7 +234,7 @@ export class Simulation {
       },
     );
     const end = await Promise.race([worked, actor.death]);
-    this.#alive -= 1;
+    this.#actorsAlive.delete(actor);
     return end;
   }
 
@@ -239,7 +252,11 @@ export class Simulation {
   scheduleTicks(count: number, overlap = 1): void {
     const first = tickMs - (this.timeline.now() % tickMs);
     for (let nth = 0; nth < count; nth += 1) {
-      for (let twin = 0; twin < overlap; twin += 1) this.timeline.after(first + nth * tickMs, () => void this.tick());
+      for (let twin = 0; twin < overlap; twin += 1) {
+        this.timeline.after(first + nth * tickMs, () => {
+          if (!this.isClosed) void this.tick();
+        });
+      }
     }
   }
 
@@ -249,6 +266,10 @@ export class Simulation {
     const since = this.timeline.now() - (this.setup.indexLagMs?.() ?? 0);
     const seen = this.#writtenAt.findLast(([at]) => at <= since)?.[1] ?? 0;
     this.index.lagWrites = length - seen;
+  }
+
+  pictureAt(key: string): Uint8Array | undefined {
+    return this.files.keys.includes(key) ? this.pictures.get(key) : undefined;
   }
 
   jobOf(id: string): Job | undefined {
@@ -271,6 +292,13 @@ export class Simulation {
     return await this.alive(actor, { fault, backMs });
   }
 
+  #applyLate(apply: () => Promise<unknown>, delayMs: number): void {
+    const { epoch } = this;
+    this.timeline.after(delayMs, () => {
+      if (this.epoch === epoch) void this.#apply(apply).catch(() => undefined);
+    });
+  }
+
   async #apply<T>(apply: () => Promise<T>): Promise<T> {
     const result = await apply();
     const { length } = this.jobs.written;
@@ -288,7 +316,7 @@ export class Simulation {
 
   async #deliver(message: Message): Promise<void> {
     const busy = this.#workers.get(message.lane) ?? 0;
-    if (busy >= ceiling) {
+    if (busy >= ceiling || this.isClosed) {
       this.timeline.after(1_000, () => void this.#deliver(message));
       return;
     }
@@ -312,13 +340,18 @@ export class Simulation {
   /** A vendor posts its event until it is taken, once more for good measure, and once when nobody expects it any more. */
   #callBack(vendor: SimulatedVendor, run: VendorRun): void {
     const url = run.callbackUrl;
-    if (url === undefined || (vendor.setup.webhooks ?? 'none') !== 'reliable') return;
-    for (const delayMs of [20, 1_500, 100_000]) {
+    if (url === undefined || vendor.setup.webhooks !== 'reliable' || this.isDeaf) return;
+    for (const delayMs of vendor.setup.webhookDelaysMs ?? [20, 1_500, 100_000]) {
       this.timeline.after(delayMs, () => void this.#post(vendor, run, url));
     }
   }
 
   async #post(vendor: SimulatedVendor, run: VendorRun, url: string): Promise<void> {
+    if (this.isClosed) {
+      this.timeline.after(1_000, () => void this.#post(vendor, run, url));
+      return;
+    }
+    if (this.isDeaf) return;
     const [jobId = '', generation = ''] = url.split('|');
     const body = new TextEncoder().encode(JSON.stringify({ vendorJobId: run.id }));
     const event = { headers: {}, body, at: this.timeline.now() };

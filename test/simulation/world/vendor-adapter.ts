@@ -125,7 +125,9 @@ function wordOf(simulation: Simulation, vendor: SimulatedVendor, id: string): Ve
       return { kind: 'gone' };
     case 'running': {
       const spentMs = simulation.timeline.now() - run.acceptedAt;
-      const percent = Math.floor((100 * spentMs) / (vendor.setup.runMs ?? 3_000));
+      // Vendors' percentages go backwards now and then, and beyond.
+      const isOff = Math.floor(spentMs / 700) % 3 === 1;
+      const percent = Math.floor((110 * spentMs) / (vendor.setup.runMs ?? 3_000)) - (isOff ? 30 : 0);
       return { kind: 'pending', phase: 'running', percent, stage: 'working' };
     }
     case 'succeeded':

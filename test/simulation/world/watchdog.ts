@@ -1,4 +1,5 @@
 import { isTerminal, type Job, type State } from '../../../lambdas/domain/job.ts';
+import { minHoldAgeMs } from '../../../lambdas/domain/lane.ts';
 import { cantBeRunningFrom } from '../../../lambdas/domain/money-rule.ts';
 import { tickMs } from '../../../lambdas/domain/timing.ts';
 import type { SimulatedVendor, VendorRun } from './simulated-vendor.ts';
@@ -21,6 +22,9 @@ const mayBecome: Readonly<Record<State, readonly State[]>> = {
   canceled: ['canceled'],
 };
 
+/** The minimum age, one interval, and what one stalled or dead tick costs. */
+const longestLeakMs = minHoldAgeMs + 4 * tickMs;
+
 /** Looks at the whole world after every effect, and says what must never be so. */
 export class Watchdog {
   readonly violations: Violation[] = [];
@@ -30,6 +34,7 @@ export class Watchdog {
   readonly bought = new Set<string>();
   readonly #simulation: Simulation;
   readonly #caps = new Map<string, number>();
+  readonly #unboundSince = new Map<string, number>();
   readonly #progressAt = new Map<string, number[]>();
   readonly #announceable = new Map<string, { id: string; at: number }[]>();
 
@@ -71,7 +76,11 @@ export class Watchdog {
       this.say('5 table', `${id}: queued again under the same attempt`);
     }
     if (transition === 'progress') this.#progressed(before, after);
-    if (transition === 'flagLost' && after.flag?.code !== 'vendor_job_conflict') this.#flaggedWhileRunning(before);
+    if (before.state === 'running' && after.state === 'needs_attention') this.#flaggedWhileRunning(before, after);
+    if (transition === 'claim' && before.cancelRequestedAt !== undefined) {
+      this.say('14 cancel', `${id} is bought although its owner asked to cancel it`);
+    }
+    if (after.state === 'running' && before.state !== 'running') this.#accepted(after);
     this.#rememberAnnouncement(before, after);
   }
 
@@ -104,6 +113,13 @@ export class Watchdog {
     const most = Math.max(lane.cap, Math.min(this.#caps.get(name) ?? 0, held));
     if (held > most) this.say('2 cap', `lane ${name}: ${held} held of ${lane.cap}`);
     this.#caps.set(name, Math.max(lane.cap, held <= lane.cap ? 0 : held));
+    for (const [token, unit] of Object.entries(lane.held)) {
+      const now = this.#simulation.timeline.now();
+      const isBound = jobs.all().some(({ hold }) => hold?.token === token);
+      const since = isBound ? now : (this.#unboundSince.get(token) ?? now);
+      this.#unboundSince.set(token, since);
+      if (now - since > longestLeakMs) this.say('3 holds', `${token} of ${unit.jobId} is bound by nobody`);
+    }
     const inLane = new Set(jobs.all().flatMap((job) => (job.lane === name ? [job.id] : [])));
     const running = [...vendors.values()].flatMap((vendor) => vendor.running.filter(({ jobId }) => inLane.has(jobId)));
     if (running.length > held) this.say('2 cap', `lane ${name}: ${running.length} run at the vendor, ${held} held`);
@@ -131,12 +147,18 @@ export class Watchdog {
   }
 
   /** Parked although the vendor works on it, in time, and says so. */
-  #flaggedWhileRunning(before: Job): void {
+  #flaggedWhileRunning(before: Job, after: Job): void {
+    if (after.flag?.code === 'vendor_job_conflict' || this.isLenient) return;
     const vendor = this.#simulation.vendor(before.vendor);
     const run = vendor.run(before.vendorJobId ?? '');
     const inTime = this.#simulation.timeline.now() + 5_000 < (before.runUntil ?? 0);
-    if (run?.status === 'running' && inTime && !vendor.forgets)
+    if (run?.status === 'running' && inTime && !vendor.hasForgotten)
       this.say('7 truth', `${before.id} ran well, and is parked`);
+  }
+
+  #accepted(after: Job<'running'>): void {
+    const run = this.#simulation.vendor(after.vendor).run(after.vendorJobId);
+    if (run?.key !== `${after.id}.${after.generation}`) this.say('7 truth', `${after.id} runs as ${run?.key}`);
   }
 
   #rememberAnnouncement(before: Job, after: Job): void {

@@ -1,4 +1,4 @@
-import type { AuditStore, JobStore, Moved } from '../../../lambdas/domain/ports.ts';
+import type { AuditStore, JobStore, Moved, OwnerStore } from '../../../lambdas/domain/ports.ts';
 import type { Job } from '../../../lambdas/domain/job.ts';
 import { rowOf, type Move, type To, type Transition } from '../../../lambdas/domain/lifecycle.ts';
 import type { World } from '../../../lambdas/domain/world.ts';
@@ -7,7 +7,7 @@ import type { EffectKind } from './faults.ts';
 import type { Simulation } from './simulation.ts';
 import { adapterOf } from './vendor-adapter.ts';
 
-export type SimulatedWorld = World & { readonly audit: AuditStore };
+export type SimulatedWorld = World & { readonly audit: AuditStore; readonly owners: OwnerStore };
 
 export const retentionMs = 30 * 24 * 3_600_000;
 
@@ -27,7 +27,11 @@ export function worldOf(simulation: Simulation, actor: Actor): SimulatedWorld {
     lanes: lanesOf(simulation, through),
     doorbell: { ring: async (lane, hint, delayMs = 0) => await simulation.ring(actor, lane, hint, delayMs) },
     files: {
-      put: async (...put) => await through('write', `put ${put[0]}`, () => simulation.files.put(...put)),
+      put: async (key, bytes, contentType) =>
+        await through('write', `put ${key}`, async () => {
+          simulation.pictures.set(key, bytes);
+          await simulation.files.put(key, bytes, contentType);
+        }),
       get: async (key) => await simulation.files.get(key),
       delete: async (key) => await through('write', `delete ${key}`, () => simulation.files.delete(key)),
       deletePrefix: async (prefix) =>
@@ -42,6 +46,9 @@ export function worldOf(simulation: Simulation, actor: Actor): SimulatedWorld {
       add: async (subject, entry) =>
         await through('write', `audit ${entry.action}`, () => simulation.audit.add(subject, entry)),
       read: async (subject) => await simulation.audit.read(subject),
+    },
+    owners: {
+      count: async (...count) => await through('write', 'count', () => simulation.owners.count(...count)),
     },
     vendors: {
       named: (name) => {

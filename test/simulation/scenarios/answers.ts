@@ -1,0 +1,91 @@
+import { none, replay, lookup, one, submit, nothingParked, type Scenario } from '../scenario.ts';
+
+export const answers: readonly Scenario[] = [
+  { name: 'none: fails at the vendor', vendors: [{ ...none, ends: 'failed' }], begin: one, ends: 'failed' },
+  { name: 'replay: fails at the vendor', vendors: [{ ...replay, ends: 'failed' }], begin: one, ends: 'failed' },
+  {
+    name: 'none: throttled, not sent, taken',
+    vendors: [{ ...none, answers: ['throttle', 'not_sent'] }],
+    begin: (simulation) => submit(simulation, ['a', 'b'], 'v'),
+    ends: 'succeeded',
+    withinMs: 30_000,
+  },
+  {
+    name: 'none: throttled until its sends are spent',
+    vendors: [{ ...none, answers: ['throttle', 'throttle', 'throttle', 'throttle', 'throttle'] }],
+    begin: one,
+    ends: 'failed',
+  },
+  { name: 'none: refused', vendors: [{ ...none, answers: ['refuse'] }], begin: one, ends: 'failed' },
+  ...(['throttle', 'refuse', 'account', 'not_sent', 'lost', 'lost_untaken'] as const).map((second): Scenario => ({
+    name: `replay: lost, then ${second}`,
+    vendors: [{ ...replay, runMs: 40_000, pollMs: 20_000, answers: ['lost', second] }],
+    begin: (simulation) => submit(simulation, ['a', 'b'], 'v', { maxRunMs: 90_000 }),
+  })),
+  {
+    name: 'replay: a vendor that forgets its keys',
+    vendors: [
+      {
+        ...replay,
+        answers: ['lost', 'throttle', 'throttle', 'throttle', 'throttle'],
+        traits: { dedupeMs: 60_000, sendWindowMs: 1_000_000, maxSends: 100 },
+      },
+    ],
+    begin: one,
+  },
+  {
+    name: 'lookup: never arrived',
+    vendors: [{ ...lookup, answers: ['lost_untaken'] }],
+    begin: one,
+    ends: 'succeeded',
+  },
+  {
+    name: 'lookup: arrived late, listed late',
+    vendors: [{ ...lookup, answers: ['late'], listingLagMs: 9_900, runMs: 50_000, pollMs: 20_000 }],
+    begin: (simulation) => submit(simulation, ['a', 'b'], 'v', { maxRunMs: 90_000 }),
+  },
+  {
+    name: 'lookup: absence is only a hint, and a lie',
+    vendors: [{ ...lookup, answers: ['lost'], runMs: 55_000, pollMs: 20_000, traits: { absence: 'hint' } }],
+    begin: (simulation) => {
+      one(simulation);
+      simulation.vendor('v').forgets = true;
+      simulation.timeline.after(200_000, () => {
+        simulation.vendor('v').forgets = false;
+      });
+    },
+  },
+  {
+    name: 'none: synchronous',
+    vendors: [{ ...none, isSynchronous: true, runMs: 18_000, traits: { sendTimeoutMs: 20_000 } }],
+    begin: (simulation) => submit(simulation, ['a', 'b', 'c'], 'v'),
+    ends: 'succeeded',
+    withinMs: 60_000,
+    check: nothingParked,
+  },
+  {
+    name: 'none: answer lost, a webhook comes after its hold was freed',
+    vendors: [{ ...none, answers: ['lost'], webhooks: 'reliable', webhookDelaysMs: [150_000] }],
+    begin: (simulation) => submit(simulation, ['a', 'b'], 'v'),
+    ends: 'succeeded',
+  },
+  {
+    name: 'none: answer lost, webhooks come',
+    vendors: [{ ...none, answers: ['lost'], webhooks: 'reliable' }],
+    begin: (simulation) => submit(simulation, ['a', 'b'], 'v'),
+    ends: 'succeeded',
+  },
+  {
+    name: 'none: webhooks as well',
+    vendors: [{ ...none, webhooks: 'reliable' }],
+    begin: (simulation) => submit(simulation, ['a', 'b'], 'v'),
+    ends: 'succeeded',
+    withinMs: 10_000,
+  },
+  {
+    name: 'replay: webhooks, answer lost',
+    vendors: [{ ...replay, answers: ['lost', 'refuse'], webhooks: 'reliable' }],
+    begin: one,
+    ends: 'succeeded',
+  },
+];

@@ -1,0 +1,111 @@
+import { eraseJob } from '../../../lambdas/domain/erase-jobs.ts';
+import { jobIdOf, sha256Of } from '../../../lambdas/domain/idempotency.ts';
+import { inputKeyOf, ownerOf } from '../../../lambdas/domain/job.ts';
+import { submitJob } from '../../../lambdas/domain/submit-job.ts';
+import { lane, none, type Scenario } from '../scenario.ts';
+import { otherPicture, picture } from '../world/picture.ts';
+import type { Simulation } from '../world/simulation.ts';
+import type { SimulatedWorld } from '../world/world-of.ts';
+
+const principal = { tenant: 'team', user: 'ada', kind: 'key', scopes: ['jobs'] } as const;
+const key = 'tap-1';
+const id = jobIdOf(ownerOf(principal.tenant, principal.user), key);
+
+const feature = {
+  name: 'upscale',
+  vendor: 'v',
+  adapterVersion: 1,
+  lane,
+  maxQueueMs: 3_600_000,
+  maxRunMs: 30_000,
+  typicalRunMs: 3_000,
+  picture: { accepts: ['image/png'], maxBytes: 10_000, maxPixels: 100 },
+  needsConsent: false,
+  readParameters: (sent: object) => ({ kind: 'read', parameters: { ...sent } }) as const,
+};
+
+function submitWorldOf(simulation: Simulation, world: SimulatedWorld) {
+  return {
+    ...world,
+    uploads: simulation.uploads,
+    catalogue: { named: () => feature, all: () => [feature] },
+    limits: { activeJobs: 1, submitsPerMinute: 60 },
+    notices: { notRung: () => undefined, leftoversNotDeleted: () => undefined },
+  };
+}
+
+/** The app's action, sent again and again under one key until it is answered. */
+function act(simulation: Simulation, bytes: Uint8Array, tries = 3): void {
+  void simulation
+    .start('submit', async (world) => {
+      const said = { feature: 'upscale', parameters: {}, consent: undefined };
+      const command = { principal, key, said, picture: { kind: 'bytes', bytes }, metadata: undefined } as const;
+      const outcome = await submitJob(command, submitWorldOf(simulation, world));
+      const isThere = simulation.jobOf(id) !== undefined;
+      if (outcome.kind === 'refused' && isThere) {
+        simulation.watchdog.say('4 one key', `refused (${outcome.refusal.code}), and its job exists`);
+      }
+      if ((outcome.kind === 'accepted' || outcome.kind === 'replayed') && outcome.job.id !== id) {
+        simulation.watchdog.say('4 one key', 'one key, two jobs');
+      }
+    })
+    .then((end) => {
+      if (end !== 'done' && tries > 1) simulation.timeline.after(2_000, () => act(simulation, bytes, tries - 1));
+    });
+}
+
+function erase(simulation: Simulation): void {
+  void simulation.start('erase', async (world) => {
+    await eraseJob(id, principal, { ...world, notAnnounced: () => undefined });
+  });
+}
+
+/** The picture that its job sends is the one that this job was submitted with. */
+function judgePicture(simulation: Simulation): void {
+  const job = simulation.jobOf(id);
+  if (job?.picture === undefined) return;
+  const stored = simulation.pictureAt(inputKeyOf(job));
+  if (stored === undefined || sha256Of(stored) !== job.picture.sha256) {
+    simulation.watchdog.say('4 one key', "the job's picture is another submit's");
+  }
+}
+
+export const submitting: readonly Scenario[] = [
+  {
+    name: 'submit: one action, sent twice',
+    vendors: [none],
+    begin: (simulation) => {
+      act(simulation, picture);
+      simulation.timeline.after(5, () => act(simulation, picture));
+    },
+    ends: 'succeeded',
+    withinMs: 5_000,
+    judge: judgePicture,
+  },
+  {
+    name: 'submit: one key, two pictures',
+    vendors: [none],
+    latencyMs: 5,
+    begin: (simulation) => {
+      act(simulation, picture);
+      act(simulation, otherPicture);
+    },
+    ends: 'succeeded',
+    judge: judgePicture,
+  },
+  {
+    name: 'submit: retried while its job is erased',
+    vendors: [none],
+    latencyMs: 5,
+    begin: (simulation) => {
+      act(simulation, picture);
+      act(simulation, picture);
+      for (const delayMs of [8_000, 75_000, 240_000]) simulation.timeline.after(delayMs, () => erase(simulation));
+    },
+    judge: (simulation) => {
+      if (simulation.jobOf(id) !== undefined) return judgePicture(simulation);
+      const left = simulation.files.keys.filter((file) => file.includes(id));
+      if (left.length > 0) simulation.watchdog.say('4 one key', `erased, and ${left.join(', ')} is left`);
+    },
+  },
+];
