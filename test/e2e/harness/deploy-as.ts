@@ -1,4 +1,4 @@
-import type { LimitSettings, VendorSettings } from '../../../lambdas/runtime/env.ts';
+import type { FeatureSettings, LimitSettings, VendorSettings } from '../../../lambdas/runtime/env.ts';
 import type { LocalFunctionSpec } from '../../../local/runtime/functions.ts';
 
 /** Settings that differ from those of the template, as if it had been deployed with them. */
@@ -6,6 +6,8 @@ export interface Settings {
   readonly limits?: Partial<LimitSettings>;
   /** Of both vendors that the studio plays. */
   readonly vendor?: Partial<VendorSettings>;
+  /** Of every feature. */
+  readonly feature?: Partial<FeatureSettings>;
   readonly workerTimeoutSeconds?: number;
 }
 
@@ -17,9 +19,8 @@ export function deployAs(settings: Settings): (spec: LocalFunctionSpec) => Local
     variables: {
       ...spec.variables,
       ...changed(spec, 'LIMITS', (limits) => ({ ...limits, ...settings.limits })),
-      ...changed(spec, 'VENDORS', (vendors) =>
-        Object.fromEntries(Object.entries(vendors).map(([name, said]) => [name, { ...said, ...settings.vendor }])),
-      ),
+      ...changed(spec, 'VENDORS', (vendors) => each(vendors, settings.vendor)),
+      ...changed(spec, 'FEATURES', (features) => each(features, settings.feature)),
     },
   });
 }
@@ -28,6 +29,9 @@ function timeoutOf({ name, timeoutMs }: LocalFunctionSpec, { workerTimeoutSecond
   const isWorker = name.startsWith('dispatch-job') && workerTimeoutSeconds !== undefined;
   return isWorker ? workerTimeoutSeconds * 1000 : timeoutMs;
 }
+
+const each = (entries: Record<string, object>, change: object | undefined) =>
+  Object.fromEntries(Object.entries(entries).map(([name, said]) => [name, { ...said, ...change }]));
 
 function changed(
   { variables }: LocalFunctionSpec,

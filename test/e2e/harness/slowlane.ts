@@ -1,14 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { secretSha256, type AccessStore, type Scope } from '../../../lambdas/domain/access.ts';
+import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
+import { secretSha256, SERVER_USER, type AccessStore, type Scope } from '../../../lambdas/domain/access.ts';
+import { signingSecret, vendorSecret } from '../../../lambdas/runtime/secrets.ts';
 import { DynamoAccessStore } from '../../../lambdas/store/dynamo-access-store.ts';
+import { callbackUrl } from '../../../lambdas/vendors/callback.ts';
 import { runtimeCaller } from '../../../local/runtime/permissions.ts';
 import { localDemoKey } from '../../../local/seed-keys.ts';
 import { startLocal, type LocalEnvironment } from '../../../local/start-local.ts';
 import { Api } from './api.ts';
 import { deployAs, type Settings } from './deploy-as.ts';
+import { listFiles } from './files.ts';
 import { Follower } from './follower.ts';
 import { Runtime } from './runtime.ts';
 import { Studio } from './studio.ts';
@@ -34,6 +37,15 @@ export interface Slowlane {
   /** As `npm run keys` does. */
   createKey(key: string, tenant: string, scopes: readonly Scope[]): Promise<Api>;
   revokeKey(key: string): Promise<void>;
+  /** Where the vendor calls back about a job's first generation. */
+  callbackUrl(jobId: string): Promise<string>;
+  webhookSecret(): Promise<string>;
+  /** A socket's ticket for a server of the tenant `local`, as if it had been issued a while ago. */
+  putTicket(ticket: string, expiresAtMs: number): Promise<void>;
+  /** Every item of the table that mentions this text, as it is stored. */
+  tracesOf(text: string): Promise<readonly string[]>;
+  /** The names of everything in the bucket that bear this text. */
+  filesOf(text: string): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
@@ -65,6 +77,24 @@ export async function startSlowlane({
     revokeKey: async (key) => {
       await withAccess(local, (access) => access.revokeKey(`key_${key}`, Date.now()));
     },
+    callbackUrl: async (jobId) => {
+      const signing = await readSecret(local, variable(local, 'SIGNING_SECRET_ARN'));
+      const claims = { vendor: 'studio-blind', jobId, generation: 1 };
+      return callbackUrl(local.url, claims, signingSecret.parse(signing));
+    },
+    webhookSecret: async () => {
+      const secret = vendorSecret.parse(await readSecret(local, vendorsOf(local)['studio-blind']?.secretArn ?? ''));
+      return secret.webhookSecret ?? '';
+    },
+    putTicket: async (ticket, expiresAtMs) => {
+      const principal = { tenant: 'local', user: SERVER_USER, kind: 'key', scopes: ['jobs'] } as const;
+      await withAccess(local, (access) => access.putTicket(secretSha256(ticket), { principal, expiresAtMs }));
+    },
+    tracesOf: (text) => tracesOf(local, text),
+    filesOf: async (text) => {
+      const names = await listFiles(local.endpoints.s3, variable(local, 'BUCKET_NAME'), dataDir);
+      return names.filter((name) => name.includes(text));
+    },
     stop: async () => {
       await local.stop();
       await rm(dataDir, { recursive: true, force: true });
@@ -73,23 +103,46 @@ export async function startSlowlane({
 }
 
 async function withAccess(local: LocalEnvironment, work: (access: AccessStore) => Promise<unknown>): Promise<void> {
+  await withTable(local, (client, table) => work(new DynamoAccessStore(client, table)));
+}
+
+async function withTable<T>(
+  local: LocalEnvironment,
+  work: (client: DynamoDBClient, table: string) => Promise<T>,
+): Promise<T> {
   const client = new DynamoDBClient({
     endpoint: local.endpoints.dynamodb,
     region: 'us-east-1',
     credentials: { accessKeyId: runtimeCaller, secretAccessKey: 'local' },
   });
   try {
-    await work(new DynamoAccessStore(client, variable(local, 'TABLE_NAME')));
+    return await work(client, variable(local, 'TABLE_NAME'));
   } finally {
     client.destroy();
   }
 }
 
+async function tracesOf(local: LocalEnvironment, text: string): Promise<string[]> {
+  return await withTable(local, async (client, table) => {
+    const found: string[] = [];
+    for await (const { Items = [] } of paginateScan({ client }, { TableName: table })) {
+      found.push(...Items.map((item) => JSON.stringify(item)).filter((item) => item.includes(text)));
+    }
+    return found;
+  });
+}
+
+const vendorsOf = (local: LocalEnvironment) =>
+  JSON.parse(variable(local, 'VENDORS')) as Record<string, { secretArn: string }>;
+
+async function readSecret(local: LocalEnvironment, arn: string): Promise<object> {
+  const { SecretString } = await callSecrets(local, 'GetSecretValue', { SecretId: arn });
+  return JSON.parse(SecretString ?? '{}') as object;
+}
+
 async function putVendorSecrets(local: LocalEnvironment, apiKey: string): Promise<void> {
-  const vendors = JSON.parse(variable(local, 'VENDORS')) as Record<string, { secretArn: string }>;
-  for (const { secretArn } of Object.values(vendors)) {
-    const { SecretString } = await callSecrets(local, 'GetSecretValue', { SecretId: secretArn });
-    const secret = { ...(JSON.parse(SecretString ?? '{}') as object), apiKey };
+  for (const { secretArn } of Object.values(vendorsOf(local))) {
+    const secret = { ...(await readSecret(local, secretArn)), apiKey };
     await callSecrets(local, 'PutSecretValue', { SecretId: secretArn, SecretString: JSON.stringify(secret) });
   }
 }
