@@ -3,14 +3,9 @@ import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import * as s3 from 'aws-cdk-lib/aws-s3';
 import * as secrets from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { settlingDays } from '../lambdas/domain/timing.ts';
 import { acknowledge } from './constructs/acknowledge.ts';
 import type { Environment } from './environments.ts';
-
-/**
- * A flagged job keeps its picture until a person settles it, and nothing bounds how long that takes: its input outlives the
- * retention of finished jobs by this much.
- */
-const settlingDays = 30;
 
 /** What must survive: the jobs, their pictures, and the secrets. */
 export class SlowlaneData extends Construct {

@@ -64,7 +64,11 @@ export interface JobStore {
   /** One conditional update, its condition and its effect derived from the lifecycle's row. */
   move<T extends Transition>(moving: Move<T>): Promise<Moved<T>>;
 
-  putRequest(id: string, submitToken: string, request: JobRequest): Promise<void>;
+  /**
+   * `keptUntil`: epoch ms from which it may be gone, unless its job ends before: it is then kept as long as the job. So
+   * the request of a submit that died before it made a job has an end as well.
+   */
+  putRequest(id: string, submitToken: string, request: JobRequest, keptUntil: number): Promise<void>;
   readRequest(id: string, submitToken: string): Promise<JobRequest | undefined>;
   deleteRequest(id: string, submitToken: string): Promise<void>;
 

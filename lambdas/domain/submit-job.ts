@@ -7,6 +7,7 @@ import { hasTooManyActiveJobs, type Limits } from './limits.ts';
 import type { Clock, Doorbell, FileStore, JobIndex, JobStore, LaneStore, OwnerStore, Read, Tokens } from './ports.ts';
 import { receivePicture, sentSha256, type PictureProblem, type PictureReceived } from './receive-picture.ts';
 import type { SentPicture } from './receive-picture.ts';
+import { settlingDays } from './timing.ts';
 import type { UploadStore } from './upload.ts';
 import type { JsonObject } from './vendor.ts';
 
@@ -51,8 +52,11 @@ export interface SubmitWorld {
   readonly catalogue: Catalogue;
   readonly limits: Limits;
   readonly notices: SubmitNotices;
+  /** How long a finished job is kept. */
+  readonly retentionMs: number;
 }
 
+const dayMs = 86_400_000;
 /** As canonical JSON, in characters. */
 export const maxMetadataChars = 2_000;
 const activeLimitRetryMs = 15_000;
@@ -135,10 +139,11 @@ async function createJob(
 ): Promise<SubmitOutcome> {
   const now = world.clock.now();
   const job = newJob(id, prepared, command, world.tokens.next(), now);
+  const keptMs = world.retentionMs + settlingDays * dayMs;
   // Both name the submit token: whoever loses the put below has touched nothing of the winner's.
   await Promise.all([
     prepared.picture && world.files.put(inputKeyOf(job), prepared.picture.bytes, prepared.picture.facts.contentType),
-    world.jobs.putRequest(id, job.submitToken, requestOf(prepared, command, now)),
+    world.jobs.putRequest(id, job.submitToken, requestOf(prepared, command, now), now + keptMs),
   ]);
   const created = await world.jobs.create(job);
   if (created.kind === 'exists') {
@@ -221,7 +226,7 @@ async function ring({ lane, id }: Job, { doorbell, notices }: SubmitWorld): Prom
   }
 }
 
-/** Whatever stays behind here is swept later: no job names its token. */
+/** Whatever stays behind here, or where a submit died, no job names: it ends with its time. */
 async function deleteLeftovers(job: Job, { files, jobs, notices }: SubmitWorld): Promise<void> {
   const deletions = [jobs.deleteRequest(job.id, job.submitToken)];
   if (job.picture !== undefined) deletions.push(files.delete(inputKeyOf(job)));

@@ -18,6 +18,13 @@ export const handOverMs = 20_000;
 /** One question to a vendor. */
 export const askTimeoutMs = 10_000;
 
+/**
+ * A flagged job keeps its picture and its request until a person settles it, and nothing bounds how long that takes: both
+ * are kept for the retention of finished jobs and this much more, from the submit on. Whatever a submit that died leaves
+ * behind goes with that, too.
+ */
+export const settlingDays = 30;
+
 /** How long a ring waits when a lane may not be used yet; SQS delays at most 15 minutes. */
 export const longestRingDelayMs = 900_000;
 

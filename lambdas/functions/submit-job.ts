@@ -8,6 +8,8 @@ import { DynamoOwnerStore } from '../store/dynamo-owner-store.ts';
 import { DynamoUploadStore } from '../store/dynamo-upload-store.ts';
 import { wireHttp, wireShow } from '../wiring/http.ts';
 
+const dayMs = 86_400_000;
+
 const env = readEnvironment(submitJobEnvironment);
 const wiring = wireHttp(env, 'submit-job');
 const queueUrls = Object.fromEntries(Object.entries(env.LANES).map(([lane, { queueUrl }]) => [lane, queueUrl]));
@@ -18,6 +20,7 @@ const world = {
   doorbell: new SqsDoorbell(createSqs(), queueUrls),
   tokens: systemTokens,
   limits: env.LIMITS,
+  retentionMs: env.RETENTION.jobDays * dayMs,
 };
 const metrics = createMetrics({ environment: env.ENVIRONMENT, clock: wiring.clock });
 

@@ -137,7 +137,7 @@ const endsJobs = {
   PUBLIC_URL,
 };
 
-export const submitJobEnvironment = z.object({ ...showsJobs, LIMITS, PUBLIC_URL });
+export const submitJobEnvironment = z.object({ ...showsJobs, LIMITS, RETENTION, PUBLIC_URL });
 export const readJobEnvironment = z.object(showsJobs);
 export const listJobsEnvironment = z.object(showsJobs);
 export const cancelJobEnvironment = z.object(cancelsJobs);

@@ -86,8 +86,8 @@ export class DynamoJobStore implements JobStore {
     await Promise.all(ending);
   }
 
-  async putRequest(id: string, submitToken: string, request: JobRequest): Promise<void> {
-    const Item = requestItem(id, submitToken, request);
+  async putRequest(id: string, submitToken: string, request: JobRequest, keptUntil: number): Promise<void> {
+    const Item = requestItem(id, submitToken, request, keptUntil);
     await this.#client.send(new PutItemCommand({ TableName: this.#table, Item }));
   }
 

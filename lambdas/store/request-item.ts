@@ -22,8 +22,9 @@ export function requestKey(id: string, submitToken: string): Key {
 }
 
 /** As JSON text: DynamoDB's numbers have another range and precision than those of JSON. */
-export function requestItem(id: string, submitToken: string, request: JobRequest): Item {
-  return marshall({ ...requestKey(id, submitToken), request: JSON.stringify(request) });
+export function requestItem(id: string, submitToken: string, request: JobRequest, keptUntil: number): Item {
+  const ttl = Math.ceil(keptUntil / 1000);
+  return marshall({ ...requestKey(id, submitToken), request: JSON.stringify(request), ttl });
 }
 
 export function requestOf(item: PlainItem): JobRequest {

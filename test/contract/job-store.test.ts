@@ -37,6 +37,7 @@ async function dynamoDb(): Promise<Subject> {
   };
 }
 
+const keptUntil = noon + 60 * 86_400_000;
 const request: JobRequest = {
   parameters: { scale: 4, seed: 1e-200, prompt: '', nested: { list: [null, true, 'x'] } },
   metadata: { screen: 'gallery' },
@@ -138,9 +139,9 @@ describe.each([
 
   describe('requests', () => {
     it('keeps what each submit said beside the job, exactly', async () => {
-      await jobs.putRequest('job_a', 'submit-1', request);
+      await jobs.putRequest('job_a', 'submit-1', request, keptUntil);
       const bare = { parameters: {}, metadata: undefined, consent: undefined };
-      await jobs.putRequest('job_a', 'submit-2', bare);
+      await jobs.putRequest('job_a', 'submit-2', bare, keptUntil);
       expect(await jobs.readRequest('job_a', 'submit-1')).toEqual(request);
       expect(await jobs.readRequest('job_a', 'submit-2')).toEqual(bare);
       await jobs.deleteRequest('job_a', 'submit-1');
@@ -252,10 +253,10 @@ describe.each([
     it('takes requests and evidence along, and nothing of another job', async () => {
       const about = { at: noon, attempt: 1, generation: 1, vendorKey: 'job_a.1', what: 'asked', detail: {} };
       for (let index = 0; index < 20; index += 1) {
-        await jobs.putRequest('job_a', `submit-${index}`, request);
+        await jobs.putRequest('job_a', `submit-${index}`, request, keptUntil);
         await evidence.add('job_a', { ...about, at: noon + index });
       }
-      await jobs.putRequest('job_b', 'submit-1', request);
+      await jobs.putRequest('job_b', 'submit-1', request, keptUntil);
       await evidence.add('job_b', about);
       expect(await jobs.eraseSiblings('job_a')).toBe(40);
       expect(await jobs.eraseSiblings('job_a')).toBe(0);
@@ -268,7 +269,7 @@ describe.each([
 });
 
 describe('DynamoJobStore', () => {
-  it('keeps what is beside a job until it ended, and then as long as the job', async () => {
+  it('keeps what is beside a job until it ended, or for its own time, and then as long as the job', async () => {
     const TableName = await dynamo.createTable();
     const jobs = new DynamoJobStore(dynamo.client, TableName);
     const ttlOf = async (pk: string, sk: string) => {
@@ -278,14 +279,14 @@ describe('DynamoJobStore', () => {
     };
     const flagged = storedJob('needs_attention', { vendorJobId: 'v1', announce: 3 });
     const ended = storedJob('succeeded', { vendorJobId: 'v1' });
-    await jobs.putRequest(ended.id, ended.submitToken, request);
+    await jobs.putRequest(ended.id, ended.submitToken, request, keptUntil);
     await jobs.linkVendorJob(ended.vendor, 'v1', ended.id, ended.generation);
     for (const job of [flagged, ended]) {
       await dynamo.client.send(new PutItemCommand({ TableName, Item: itemOf(job) }));
       expect(await jobs.move(move('announced', job, {}))).toMatchObject({ kind: 'moved' });
-      const expected = job === ended ? `${ended.ttl}` : undefined;
-      expect(await ttlOf(job.id, `request#${job.submitToken}`)).toBe(expected);
-      expect(await ttlOf(`vendor-job#${job.vendor}#v1`, 'link')).toBe(expected);
+      const ttl = job === ended ? `${ended.ttl}` : undefined;
+      expect(await ttlOf(job.id, `request#${job.submitToken}`)).toBe(ttl ?? `${keptUntil / 1000}`);
+      expect(await ttlOf(`vendor-job#${job.vendor}#v1`, 'link')).toBe(ttl);
     }
     expect(await jobs.readRequest(ended.id, ended.submitToken)).toEqual(request);
   });

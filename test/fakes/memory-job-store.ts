@@ -65,7 +65,11 @@ export class MemoryJobStore implements JobStore {
     return { kind: 'moved', job: moved as Job<To<T>>, unbound, followers: stored.followers };
   }
 
-  async putRequest(id: string, submitToken: string, request: JobRequest): Promise<void> {
+  /** Nothing goes by itself here: `keptUntil` is only remembered. */
+  readonly keptUntil = new Map<string, number>();
+
+  async putRequest(id: string, submitToken: string, request: JobRequest, keptUntil?: number): Promise<void> {
+    if (keptUntil !== undefined) this.keptUntil.set(submitToken, keptUntil);
     const requests = this.#requests.get(id) ?? new Map<string, JobRequest>();
     this.#requests.set(id, requests.set(submitToken, request));
   }

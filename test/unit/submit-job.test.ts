@@ -83,6 +83,8 @@ describe('a new submit', () => {
     expect(await sharp(input?.bytes).raw().toBuffer()).toEqual(await sharp(photo).raw().toBuffer());
     expect(input?.bytes.length).toBe(job.picture?.bytes);
     expect(await gateway.jobs.readRequest(annsJob, job.submitToken)).toMatchObject({ parameters: { scale: 2 } });
+    // Were it to die now, what it stored would have an end, which a job that waits for a person outlives.
+    expect(gateway.jobs.keptUntil.get(job.submitToken)).toBe(gateway.clock.now() + 60 * 86_400_000);
   });
 
   it('costs one read of the job, one put of the picture, three writes and one ring', async () => {
