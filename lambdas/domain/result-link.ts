@@ -17,12 +17,15 @@ export interface ResultLinkSigner {
 /** Long enough for a slow phone to begin, short enough that a leaked link is soon worth nothing. */
 export const resultLinkSeconds = 600;
 
+/** None once the job's time is over: its pictures go by then, the job itself up to two days later. */
 export function resultLinks(
-  job: Pick<Job, 'id' | 'results'>,
+  job: Pick<Job, 'id' | 'results' | 'ttl'>,
   signer: ResultLinkSigner,
+  now: number,
 ): Promise<readonly ResultLink[]> {
+  const results = job.ttl !== undefined && job.ttl * 1000 <= now ? [] : job.results;
   return Promise.all(
-    job.results.map((picture, index) =>
+    results.map((picture, index) =>
       signer.signDownload(picture.key, {
         expiresInSeconds: resultLinkSeconds,
         contentType: picture.contentType,

@@ -29,10 +29,11 @@ export interface ShowJobWorld extends QueuePlaceSources {
 }
 
 export async function showJob(job: Job, world: ShowJobWorld): Promise<ShownJob> {
+  const now = world.clock.now();
   const [request, links, place] = await Promise.all([
     world.jobs.readRequest(job.id, job.submitToken),
-    resultLinks(job, world.files),
-    queuePlace(job, world.clock.now(), world),
+    resultLinks(job, world.files, now),
+    queuePlace(job, now, world),
   ]);
   return { job, place, metadata: request?.metadata, links, price: world.prices(job.vendor) };
 }

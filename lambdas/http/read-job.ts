@@ -53,10 +53,10 @@ async function answerShown(job: Job, { requestId }: AuthenticatedRequest, world:
 async function answerResult(
   job: Job,
   { event, requestId }: AuthenticatedRequest,
-  { files }: ShowJobWorld,
+  { files, clock }: ShowJobWorld,
 ): Promise<HttpAnswer> {
   if (job.state !== 'succeeded') return answerProblem({ code: noResultCode(job) }, { requestId });
-  const [link] = await resultLinks(job, files);
+  const [link] = await resultLinks(job, files, clock.now());
   if (link === undefined) return answerProblem({ code: 'result_expired' }, { requestId });
   if (!wantsJson(event.headers['accept'])) return answerRedirect(link.url, { requestId });
   const { url, expiresAtMs } = link;

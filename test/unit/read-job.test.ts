@@ -116,6 +116,12 @@ describe('the result', () => {
     expect(await result()).toMatchObject({ status, body: { code } });
   });
 
+  it('is gone with the end of its time, though the job may still be found', async () => {
+    becomes('succeeded', { results: [picture], ttl: gateway.clock.now() / 1000 });
+    expect(await result()).toMatchObject({ status: 410, body: { code: 'result_expired' } });
+    expect((await read()).body['result']).toMatchObject({ url: null, expiresAt: null });
+  });
+
   it("of another user's job is 404", async () => {
     becomes('succeeded', { results: [picture] });
     expect((await result({ ...asAnn, 'slowlane-user': 'bob' })).status).toBe(404);
