@@ -1,4 +1,5 @@
 import { maySee, type Principal } from './access.ts';
+import { mayBeJobId } from './idempotency.ts';
 import type { Job } from './job.ts';
 import { tenantOf, userOf } from './job.ts';
 import type { JobStore } from './ports.ts';
@@ -16,7 +17,7 @@ export async function followJob(
   jobId: string,
   connectionId: string,
 ): Promise<Following> {
-  const read = await jobs.read(jobId);
+  const read = mayBeJobId(jobId) ? await jobs.read(jobId) : undefined;
   if (read?.kind !== 'job') return { kind: 'absent' };
   const { owner } = read.job;
   if (!maySee(principal, { tenant: tenantOf(owner), user: userOf(owner) })) return { kind: 'absent' };

@@ -33,6 +33,11 @@ export function jobIdOf(owner: string, key: string): string {
 /** The shape of every job id, for whoever is given one. */
 export const jobIdPattern = /^job_[a-z2-7]{52}$/;
 
+/** What can't be the id of a job is not looked for: the store throws for a key that is empty, too long or no Unicode. */
+export function mayBeJobId(id: string): boolean {
+  return /^[\x21-\x7e]{1,100}$/.test(id);
+}
+
 /** What the request said that decides what is bought. Neither metadata nor the upload's id: see `fingerprintOf`. */
 export interface Said {
   readonly feature: string;

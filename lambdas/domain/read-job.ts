@@ -1,5 +1,5 @@
 import { maySee, type Principal } from './access.ts';
-import { jobIdOf } from './idempotency.ts';
+import { jobIdOf, mayBeJobId } from './idempotency.ts';
 import { ownerOf, tenantOf, userOf, type Job, type Tombstone } from './job.ts';
 import type { JobStore } from './ports.ts';
 
@@ -10,7 +10,7 @@ export type JobRead =
   | { readonly kind: 'absent' };
 
 export async function readJob(id: string, principal: Principal, jobs: Pick<JobStore, 'read'>): Promise<JobRead> {
-  const read = await jobs.read(id);
+  const read = mayBeJobId(id) ? await jobs.read(id) : undefined;
   if (read === undefined) return { kind: 'absent' };
   const { owner } = read.kind === 'job' ? read.job : read.tombstone;
   if (!maySee(principal, { tenant: tenantOf(owner), user: userOf(owner) })) return { kind: 'absent' };

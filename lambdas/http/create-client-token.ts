@@ -6,7 +6,12 @@ import { authenticated, readJsonBody, type Route } from './request.ts';
 
 export const createClientTokenSchema = z.strictObject({
   user: z.string().refine(isUserName, 'must be 1 to 128 visible ASCII characters, and not `-`, `.` or `..`'),
-  features: z.array(z.string()).min(1).max(50).optional().describe('The only features it may ask for; absent: all.'),
+  features: z
+    .array(z.string().max(64))
+    .min(1)
+    .max(50)
+    .optional()
+    .describe('The only features it may ask for; absent: all.'),
   maxJobs: z.int().positive().optional().describe('At most so many unfinished jobs of this user.'),
   expiresInSeconds: z.int().min(CLIENT_TOKEN_SECONDS.min).max(CLIENT_TOKEN_SECONDS.max),
 });

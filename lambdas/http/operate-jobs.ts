@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { mayBeJobId } from '../domain/idempotency.ts';
 import { tenantOf, type Job } from '../domain/job.ts';
 import { settleFlagged, type OperatorWorld, type Settling } from '../domain/settle-flagged.ts';
 import { answerJson, answerProblem, type HttpAnswer } from './answer.ts';
@@ -99,7 +100,8 @@ type Found = { readonly kind: 'found'; readonly job: Job } | { readonly kind: 'a
 
 /** Another tenant's job is not there. */
 async function find({ event, principal }: AuthenticatedRequest, { jobs }: Pick<OperatorWorld, 'jobs'>): Promise<Found> {
-  const read = await jobs.read(event.pathParameters?.['id'] ?? '');
+  const id = event.pathParameters?.['id'] ?? '';
+  const read = mayBeJobId(id) ? await jobs.read(id) : undefined;
   const owner = read?.kind === 'job' ? read.job.owner : read?.tombstone.owner;
   if (read === undefined || owner === undefined || tenantOf(owner) !== principal.tenant) return { kind: 'absent' };
   return read.kind === 'job' ? { kind: 'found', job: read.job } : { kind: 'erased' };

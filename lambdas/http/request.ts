@@ -79,7 +79,23 @@ export function parseJson(text: string): BodyRead<unknown> {
 }
 
 export function fieldErrors({ issues }: z.ZodError): FieldError[] {
-  return issues.map(({ path, message }) => ({ field: path.join('.'), message }));
+  return shortErrors(issues.slice(0, mostErrors).map(({ path, message }) => ({ field: path.join('.'), message })));
+}
+
+const mostErrors = 20;
+const longestFieldChars = 100;
+const longestMessageChars = 200;
+
+/** They name what was sent, and megabytes that are all wrong must not become an answer that Lambda can't carry. */
+export function shortErrors(errors: readonly FieldError[]): FieldError[] {
+  return errors.slice(0, mostErrors).map(({ field, message }) => ({
+    field: shortened(field, longestFieldChars),
+    message: shortened(message, longestMessageChars),
+  }));
+}
+
+function shortened(text: string, chars: number): string {
+  return text.length > chars ? `${text.slice(0, chars - 1)}…` : text;
 }
 
 /** What walks a value goes one call deeper per level, and the store takes at most 32 of them. */

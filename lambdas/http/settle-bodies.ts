@@ -13,7 +13,11 @@ const notRunning = z
   .boolean()
   .default(false)
   .describe('The person vouches that nothing of it is running at the vendor. Wrong, it may be paid for twice.');
-const vendorJobId = z.string().trim().min(1).max(200);
+const vendorJobId = z
+  .string()
+  .trim()
+  // As vendors make them. It becomes a segment of the path under which the vendor is asked: never one with dots only.
+  .regex(/^(?!\.{1,2}$)[\x21-\x7e]{1,200}$/, 'must be 1 to 200 visible ASCII characters, and not `.` or `..`');
 
 const order = {
   reason,

@@ -9,7 +9,7 @@ import type { Authenticator } from './authenticate.ts';
 import { readKey } from './idempotency-key.ts';
 import { answerJob, answerNoJob, pathOf } from './job-answer.ts';
 import type { Refusal } from './problem.ts';
-import { authenticated, type AuthenticatedRequest, type Route } from './request.ts';
+import { authenticated, shortErrors, type AuthenticatedRequest, type Route } from './request.ts';
 import { readSubmitBody, type SubmitBody } from './submit-body.ts';
 
 export interface SubmitJobSettings {
@@ -79,7 +79,7 @@ async function answer(
 function refusalOf(refusal: SubmitRefusal): Refusal {
   switch (refusal.code) {
     case 'parameters_invalid':
-      return { code: refusal.code, extra: { errors: refusal.errors } };
+      return { code: refusal.code, extra: { errors: shortErrors(refusal.errors) } };
     case 'metadata_too_large':
       return { code: 'request_invalid', extra: { errors: [{ field: 'metadata', message: 'is too large' }] } };
     case 'feature_unknown':

@@ -1,4 +1,5 @@
 import { followJob } from '../domain/follow-job.ts';
+import { mayBeJobId } from '../domain/idempotency.ts';
 import type { Job } from '../domain/job.ts';
 import type { JobStore } from '../domain/ports.ts';
 import type { JobBody } from '../http/job-body.ts';
@@ -40,7 +41,7 @@ async function obey(command: Command, event: SocketEvent, settings: ServeMessage
     case 'follow':
       return await follow(event, [...new Set(command.jobIds)], settings);
     case 'unfollow':
-      await Promise.all(command.jobIds.map((id) => settings.jobs.unfollow(id, event.connectionId)));
+      await unfollow(event, command.jobIds, settings);
       return undefined;
     case 'ping':
       await say(event, [{ type: 'pong' }], settings);
@@ -54,7 +55,15 @@ async function obey(command: Command, event: SocketEvent, settings: ServeMessage
 async function follow(event: SocketEvent, jobIds: readonly string[], settings: ServeMessageSettings): Promise<void> {
   const answers = await Promise.all(jobIds.map((id) => followOne(event, id, settings)));
   const isOpen = await say(event, answers.flat(), settings);
-  if (!isOpen) await Promise.all(jobIds.map((id) => settings.jobs.unfollow(id, event.connectionId)));
+  if (!isOpen) await unfollow(event, jobIds, settings);
+}
+
+async function unfollow(
+  { connectionId }: SocketEvent,
+  jobIds: readonly string[],
+  { jobs }: ServeMessageSettings,
+): Promise<void> {
+  await Promise.all(jobIds.filter(mayBeJobId).map((id) => jobs.unfollow(id, connectionId)));
 }
 
 async function followOne(

@@ -31,12 +31,17 @@ const jobAnswer = z.object({
   error: vendorError.nullish().catch(undefined),
 });
 
+/** Our key where the vendor repeats it, cut to a length that can be kept: none of ours is as long. */
+const vendorKey = z
+  .string()
+  .transform((key) => key.slice(0, 200))
+  .nullish()
+  .catch(undefined);
+
 /** A job, bare or as the `data` of an event: webhooks come in both forms. */
 const jobEvent = z.union([
-  z
-    .object({ data: z.object({ id: vendorJobId, key: z.string().nullish().catch(undefined) }) })
-    .transform(({ data }) => data),
-  z.object({ id: vendorJobId, key: z.string().nullish().catch(undefined) }),
+  z.object({ data: z.object({ id: vendorJobId, key: vendorKey }) }).transform(({ data }) => data),
+  z.object({ id: vendorJobId, key: vendorKey }),
 ]);
 
 /** The vendor job that an event is about, and our key where the vendor repeats it. */
