@@ -28,7 +28,15 @@ export async function sendJob(
   shift: Shift,
   stay: { readonly probing: boolean; readonly since: number },
 ): Promise<Sent> {
-  const submission = await loadSubmission(world, job, shift);
+  let submission: Submission | undefined;
+  try {
+    submission = await loadSubmission(world, job, shift);
+  } catch (error) {
+    // Not one byte has left. Left as it is, it would be flagged, and hold its unit until a person comes.
+    const unsent = { kind: 'not-sent', cause: 'input_unavailable', message: 'Its input could not be read.' } as const;
+    await follow(world, vendor, job, afterSend(job, unsent, vendor.traits, world.clock.now()), shift, stay.since);
+    throw error;
+  }
   if (submission === undefined) {
     const message = 'The picture of this job is no longer stored. Nothing was sent.';
     await settleUnsendable(world, job, { code: 'input_lost', message });

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { dispatchJob } from '../../lambdas/domain/dispatch-job.ts';
+import { OperatorGateway } from '../fixtures/operator-gateway.ts';
+import { noon } from '../fixtures/stored-job.ts';
+
+describe('a job whose input can not be read just now', () => {
+  function brokenStore() {
+    const gateway = new OperatorGateway();
+    gateway.studio.traits = { ...gateway.studio.traits, dedupe: 'none', dedupeMs: 0 };
+    gateway.files.get = () => Promise.reject(new Error('S3 does not answer.'));
+    const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+    return { gateway, dispatch: () => dispatchJob(gateway.world, { lane: 'default', hint: undefined }, shift) };
+  }
+
+  it('goes back to the queue and frees its unit, since nothing was sent', async () => {
+    const { gateway, dispatch } = brokenStore();
+    gateway.put('queued');
+    await expect(dispatch()).rejects.toThrow('S3 does not answer.');
+    expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'queued', hold: undefined, tries: 1, maybeSent: false });
+    expect(gateway.lanes.get('default').held).toEqual({});
+    expect(gateway.doorbell.rings).toEqual([{ lane: 'default', hint: undefined, delayMs: 2_000 }]);
+    expect(gateway.studio.submissions).toEqual([]);
+  });
+
+  it('ends when its budget is spent, and costs nothing', async () => {
+    const { gateway, dispatch } = brokenStore();
+    gateway.put('queued', { tries: gateway.studio.traits.maxSends - 1 });
+    await expect(dispatch()).rejects.toThrow('S3 does not answer.');
+    expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'failed', failure: { code: 'sends_spent' } });
+  });
+});
