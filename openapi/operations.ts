@@ -137,7 +137,7 @@ export const operations: Readonly<Record<string, Operation>> = {
     scope: 'jobs',
     body: { 'application/json': 'CreateUpload' },
     answers: { 201: { description: 'A form to send the bytes with.', schema: 'Upload' } },
-    problems: [...body, 'image_type_unsupported', 'image_too_large'],
+    problems: [...body, 'image_type_unsupported', 'image_too_large', 'upload_rate_limit'],
   },
   'POST /api/v1/client-tokens': {
     id: 'createClientToken',

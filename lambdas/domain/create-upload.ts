@@ -1,5 +1,5 @@
 import type { Catalogue } from './catalogue.ts';
-import type { Clock, Tokens } from './ports.ts';
+import type { Clock, OwnerLimits, Tokens, UploadCounter } from './ports.ts';
 import { uploadKeyOf, type Upload, type UploadStore } from './upload.ts';
 
 export interface CreateUpload {
@@ -31,11 +31,14 @@ export interface UploadSigner {
 
 export type UploadOutcome =
   | { readonly kind: 'created'; readonly upload: Upload; readonly form: UploadForm }
-  | { readonly kind: 'refused'; readonly code: 'image_type_unsupported' | 'image_too_large'; readonly detail: string };
+  | { readonly kind: 'refused'; readonly code: 'image_type_unsupported' | 'image_too_large'; readonly detail: string }
+  | { readonly kind: 'limited'; readonly retryAfterMs: number };
 
 export interface CreateUploadWorld {
   readonly uploads: Pick<UploadStore, 'put'>;
   readonly files: UploadSigner;
+  readonly owners: UploadCounter;
+  readonly limits: OwnerLimits;
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly tokens: Tokens;
@@ -58,6 +61,8 @@ export async function createUpload(command: CreateUpload, world: CreateUploadWor
   if (command.bytes > maxBytes) {
     return { kind: 'refused', code: 'image_too_large', detail: `At most ${maxBytes} bytes are taken.` };
   }
+  const counted = await world.owners.countUpload(command.owner, world.limits, world.clock.now());
+  if (counted.kind === 'limited') return counted;
   const upload = newUpload(command, world);
   const { contentType, bytes } = command;
   const limits = { contentType, minBytes: bytes, maxBytes: bytes, expiresInSeconds: uploadFormSeconds };

@@ -184,6 +184,15 @@ export interface OwnerStore {
   count(owner: string, lane: string, virtualTime: number, limits: OwnerLimits, now: number): Promise<Counted>;
 }
 
+/** As many uploads a minute as submits, counted beside them: a picture that is stored for a day costs us, too. */
+export interface UploadCounter {
+  countUpload(
+    owner: string,
+    limits: OwnerLimits,
+    now: number,
+  ): Promise<{ readonly kind: 'counted' } | Extract<Counted, { kind: 'limited' }>>;
+}
+
 /** A ring: "look whether something waits in this lane". The job is only a hint. */
 export interface Doorbell {
   ring(lane: string, hint: string | undefined, delayMs?: number): Promise<void>;

@@ -41,6 +41,10 @@ export function createUploadRoute({ authenticator, world }: CreateUploadSettings
     const owner = ownerOf(principal.tenant, principal.user);
     const created = await createUpload({ owner, contentType: contentType.toLowerCase(), bytes, sha256 }, world);
     if (created.kind === 'refused') return answerProblem(created, { requestId });
+    if (created.kind === 'limited') {
+      const retryAfterSeconds = created.retryAfterMs / 1000;
+      return answerProblem({ code: 'upload_rate_limit' }, { requestId, retryAfterSeconds });
+    }
     const { upload, form } = created;
     const answer: z.infer<typeof uploadSchema> = {
       uploadId: upload.id,

@@ -76,11 +76,6 @@ export const PROBLEMS = {
     title: 'This kind of body is not taken here',
     docs: 'Send `application/json`, or `multipart/form-data` where the route takes a picture.',
   },
-  body_too_large: {
-    status: 413,
-    title: 'The request is too large',
-    docs: 'Ask for an upload with `POST /api/v1/uploads` and name it in the job. Nothing was accepted.',
-  },
   cursor_invalid: {
     status: 400,
     title: 'The cursor is not valid',
@@ -178,6 +173,11 @@ export const PROBLEMS = {
     title: 'Too many submits',
     docs: 'The key is not used up: send the same request again after `Retry-After`.',
   },
+  upload_rate_limit: {
+    status: 429,
+    title: 'Too many uploads',
+    docs: 'Ask again after `Retry-After`. What was uploaded before can still be named in a job.',
+  },
 
   // Jobs
   job_not_found: {
@@ -227,11 +227,6 @@ export const PROBLEMS = {
     title: 'This vendor job belongs to another job',
     docs: '`jobId` names the job that owns it.',
   },
-  vendor_job_mismatch: {
-    status: 409,
-    title: 'The job already has another vendor job',
-    docs: 'What was given is kept as evidence; the job is unchanged.',
-  },
   vendor_job_unknown: {
     status: 422,
     title: 'The vendor does not know this job',
@@ -276,11 +271,6 @@ export const PROBLEMS = {
   },
 
   // Sockets
-  ticket_invalid: {
-    status: 401,
-    title: 'The ticket is not valid',
-    docs: 'It was never issued, was used before, or has expired. Tickets are for one connection: ask for a new one.',
-  },
   socket_limit: {
     status: 429,
     title: 'Too many sockets',

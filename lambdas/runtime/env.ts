@@ -65,7 +65,7 @@ const vendor = vendorSettings.extend({ secretArn: name });
 /** An issuer of bearer tokens for signed-in users; `tenantClaim` is the claim that names the tenant. */
 export const issuerSettings = z.object({ issuer: z.url({ protocol: /^https?$/ }), audience: name, tenantClaim: name });
 
-/** Per owner: unfinished jobs, submits in a minute, open sockets. */
+/** Per owner: unfinished jobs, submits (and uploads, by themselves) in a minute, open sockets. */
 export const limitSettings = z.object({
   activeJobs: z.int().positive(),
   submitsPerMinute: z.int().positive(),
@@ -142,7 +142,7 @@ export const readJobEnvironment = z.object(showsJobs);
 export const listJobsEnvironment = z.object(showsJobs);
 export const cancelJobEnvironment = z.object(cancelsJobs);
 export const eraseJobsEnvironment = z.object(cancelsJobs);
-export const createUploadEnvironment = z.object({ ...caller, ...catalogue, BUCKET_NAME });
+export const createUploadEnvironment = z.object({ ...caller, ...catalogue, BUCKET_NAME, LIMITS });
 export const createClientTokenEnvironment = z.object({ ...caller, ...catalogue });
 export const createSocketTicketEnvironment = z.object({ ...caller, SOCKET_URL });
 export const describeApiEnvironment = z.object({ ...catalogue, ENVIRONMENT, PUBLIC_URL });

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import type { Counted, OwnerLimits, OwnerStore } from '../domain/ports.ts';
+import type { Counted, OwnerLimits, OwnerStore, UploadCounter } from '../domain/ports.ts';
 import { updateIf, type PlainItem, type Written } from './conditional-write.ts';
 import { Expression, updateText } from './expression.ts';
 import { keyItem, type Key } from './item.ts';
@@ -29,6 +29,7 @@ interface Supposed {
 }
 
 interface Submit {
+  readonly counter: Key;
   readonly lane: string;
   readonly virtualTime: number;
   readonly limit: number;
@@ -36,11 +37,11 @@ interface Submit {
 }
 
 /**
- * One counter item per owner, moved by one update: nothing is read first, so simultaneous submits of one owner don't
+ * One counter item per owner (and one for their uploads), moved by one update: nothing is read first, so simultaneous submits of one owner don't
  * refuse each other. The update supposes which windows still run; a wrong supposition is refused, and the refusal brings
  * the counter, which names the right one. Windows and ranks only move on, so a supposition can't be wrong for long.
  */
-export class DynamoOwnerStore implements OwnerStore {
+export class DynamoOwnerStore implements OwnerStore, UploadCounter {
   readonly #client: DynamoDBClient;
   readonly #table: string;
 
@@ -49,13 +50,23 @@ export class DynamoOwnerStore implements OwnerStore {
     this.#table = tableName;
   }
 
-  async count(owner: string, lane: string, virtualTime: number, limits: OwnerLimits, now: number): Promise<Counted> {
-    const submit: Submit = { lane, virtualTime, limit: limits.submitsPerMinute, now };
+  count(owner: string, lane: string, virtualTime: number, limits: OwnerLimits, now: number): Promise<Counted> {
+    return this.#count({ counter: counterKey(owner), lane, virtualTime, limit: limits.submitsPerMinute, now });
+  }
+
+  /** Counted as a submit to a lane of its own would be: the rank that comes of it means nothing. */
+  countUpload(owner: string, limits: OwnerLimits, now: number): Promise<Counted> {
+    const counter = uploadCounterKey(owner);
+    return this.#count({ counter, lane: 'uploads', virtualTime: 0, limit: limits.submitsPerMinute, now });
+  }
+
+  async #count(submit: Submit): Promise<Counted> {
+    const { lane, virtualTime, now } = submit;
     if (submit.limit < 1) return limitedUntil(windowOf(now, minuteMs) + 1, now);
     // A burst is what contends, so its case goes first.
     let supposed: Supposed = { sameMinute: true, sameDay: true, rankAhead: true };
     for (let tries = 0; tries < mostTries; tries += 1) {
-      const written = await this.#update(owner, submit, supposed);
+      const written = await this.#update(submit, supposed);
       if (written.kind === 'written') return countedIn(written.item, lane);
       const counter = written.old === undefined ? undefined : counterItem.parse(written.old);
       const isSpent =
@@ -70,7 +81,7 @@ export class DynamoOwnerStore implements OwnerStore {
     throw new Error('The counter of an owner changed too often to be moved.');
   }
 
-  #update(owner: string, { lane, virtualTime, limit, now }: Submit, supposed: Supposed): Promise<Written> {
+  #update({ counter, lane, virtualTime, limit, now }: Submit, supposed: Supposed): Promise<Written> {
     const expression = new Expression();
     const rank = expression.name(rankName(lane));
     const one = expression.value(1);
@@ -83,7 +94,7 @@ export class DynamoOwnerStore implements OwnerStore {
       : `(attribute_not_exists(${rank}) OR ${rank} < ${time})`;
     return updateIf(this.#client, {
       TableName: this.#table,
-      Key: keyItem(counterKey(owner)),
+      Key: keyItem(counter),
       ConditionExpression: [minute.condition, day.condition, rankCondition, ...room].join(' AND '),
       UpdateExpression: updateText({
         set: [
@@ -148,4 +159,8 @@ function rankIn(item: PlainItem | undefined, lane: string): number | undefined {
 
 function counterKey(owner: string): Key {
   return { pk: `owner#${owner}`, sk: 'counter' };
+}
+
+function uploadCounterKey(owner: string): Key {
+  return { pk: `owner#${owner}`, sk: 'upload-counter' };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { OwnerStore } from '../../lambdas/domain/ports.ts';
+import type { OwnerStore, UploadCounter } from '../../lambdas/domain/ports.ts';
 import { DynamoOwnerStore } from '../../lambdas/store/dynamo-owner-store.ts';
 import { MemoryOwnerStore } from '../fakes/memory-owner-store.ts';
 import { startDynamo, type DynamoFixture } from '../fixtures/dynamo.ts';
@@ -14,11 +14,11 @@ afterAll(() => dynamo.stop());
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-describe.each<[string, () => Promise<OwnerStore>]>([
+describe.each<[string, () => Promise<OwnerStore & UploadCounter>]>([
   ['MemoryOwnerStore', async () => new MemoryOwnerStore()],
   ['DynamoOwnerStore', async () => new DynamoOwnerStore(dynamo.client, await dynamo.createTable())],
 ])('%s', (_, create) => {
-  let owners: OwnerStore;
+  let owners: OwnerStore & UploadCounter;
   beforeEach(async () => {
     owners = await create();
   });
@@ -63,6 +63,15 @@ describe.each<[string, () => Promise<OwnerStore>]>([
     expect(await count(noon + minuteMs - 1, { perMinute: 2 })).toMatchObject({ kind: 'counted' });
     const late = await count(noon + minuteMs - 1, { perMinute: 2 });
     expect(late).toEqual({ kind: 'limited', retryAfterMs: minuteMs + 1 });
+  });
+
+  it('limits the uploads of a minute by themselves', async () => {
+    const upload = (now: number) => owners.countUpload('acme/ann', { submitsPerMinute: 2 }, now);
+    await count(noon, { perMinute: 2 });
+    expect([await upload(noon), await upload(noon + 1)]).toMatchObject([{ kind: 'counted' }, { kind: 'counted' }]);
+    expect(await upload(noon + 15_000)).toEqual({ kind: 'limited', retryAfterMs: 45_000 });
+    expect(await count(noon + 15_000, { perMinute: 2 })).toMatchObject({ kind: 'counted', submitsToday: 2 });
+    expect(await upload(noon + minuteMs)).toMatchObject({ kind: 'counted' });
   });
 
   it('lets nobody in where the limit is none', async () => {

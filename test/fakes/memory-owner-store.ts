@@ -1,5 +1,5 @@
 import { nextRank } from '../../lambdas/domain/lane.ts';
-import type { Counted, OwnerLimits, OwnerStore } from '../../lambdas/domain/ports.ts';
+import type { Counted, OwnerLimits, OwnerStore, UploadCounter } from '../../lambdas/domain/ports.ts';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
@@ -15,8 +15,12 @@ interface Counter {
 const fresh: Counter = { minute: 0, submitsInMinute: 0, day: 0, submitsInDay: 0, ranks: {} };
 
 /** Owners' counters in memory. */
-export class MemoryOwnerStore implements OwnerStore {
+export class MemoryOwnerStore implements OwnerStore, UploadCounter {
   readonly #counters = new Map<string, Counter>();
+
+  async countUpload(owner: string, limits: OwnerLimits, now: number): Promise<Counted> {
+    return await this.count(`uploads of ${owner}`, 'uploads', 0, limits, now);
+  }
 
   async count(owner: string, lane: string, virtualTime: number, limits: OwnerLimits, now: number): Promise<Counted> {
     const counter = this.#counters.get(owner) ?? fresh;

@@ -41,6 +41,19 @@ describe('asking for an upload', () => {
   });
 });
 
+describe('uploads of one owner', () => {
+  it('are limited in a minute, and say when to ask again', async () => {
+    gateway.limits = { ...gateway.limits, submitsPerMinute: 1 };
+    const picture = { contentType: 'image/png', bytes: 9 };
+    expect((await ask(picture)).status).toBe(201);
+    const refused = await ask(picture);
+    expect(refused).toMatchObject({ status: 429, body: { code: 'upload_rate_limit' } });
+    expect(refused.headers).toMatchObject({ 'Retry-After': '60' });
+    await gateway.clock.advance(60_000);
+    expect((await ask(picture)).status).toBe(201);
+  });
+});
+
 describe('minting a client token', () => {
   const mint = (body: unknown, key = 'minting'): Promise<Received> => {
     const headers = { 'x-api-key': key, 'content-type': 'application/json' };
