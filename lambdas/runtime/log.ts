@@ -43,7 +43,6 @@ export const LOG_EVENTS = {
   request_failed: event('error', 'method', 'route', 'error'),
   key_use_not_noted: event('warn', 'keyId', 'error'),
   issuer_unreachable: event('warn', 'error'),
-  secret_reread: event('warn', 'reason'),
 
   job_submitted: event('info', 'feature', 'lane', 'vendor'),
   job_replayed: event('info', 'state'),
@@ -52,13 +51,10 @@ export const LOG_EVENTS = {
   cancel_requested: event('info', 'state'),
   leftovers_not_deleted: event('warn', 'error'),
 
-  lane_rung: event('info', 'lane', 'count', 'reason'),
   lane_not_rung: event('warn', 'lane', 'error'),
   lane_tripped: event('error', 'lane', 'vendor', 'reason'),
   lane_changed: event('info', 'lane', 'cap', 'state', 'reason'),
-  lane_full: event('info', 'lane', 'cap'),
   hold_taken: event('info', 'lane', 'attempt'),
-  hold_freed: event('info', 'lane', 'reason'),
   hold_swept: event('warn', 'lane', 'reason'),
   hold_missing: event('error', 'lane', 'state'),
 
@@ -70,11 +66,6 @@ export const LOG_EVENTS = {
   vendor_unreachable: event('warn', 'vendor', 'reason', 'error'),
   vendor_event_received: event('info', 'vendor', 'generation', 'outcome'),
   vendor_event_refused: event('warn', 'vendor', 'reason'),
-  watch_lost: event('info', 'attempt', 'reason'),
-  watch_handed_over: event('info', 'attempt'),
-  stream_broken: event('warn', 'vendor', 'error'),
-  result_copied: event('info', 'count', 'durationMs'),
-  result_not_copied: event('error', 'vendor', 'reason', 'error'),
 
   socket_opened: event('info'),
   socket_refused: event('info', 'reason'),
