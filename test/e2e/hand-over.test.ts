@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Follower } from './harness/follower.ts';
+import { watchLeaseMs } from './harness/impatient-timing.ts';
 import { drawPicture } from './harness/pictures.ts';
 import { startSlowlane, type Slowlane } from './harness/slowlane.ts';
 
@@ -7,29 +9,69 @@ vi.setConfig({ testTimeout: 120_000 });
 let slowlane: Slowlane;
 beforeAll(async () => {
   // A worker that has less than 20 s left hands over: this one watches for four.
-  slowlane = await startSlowlane({ workerTimeoutSeconds: 24, reconcileEverySeconds: 3_600 });
+  slowlane = await startSlowlane({ impatient: true, workerTimeoutSeconds: 24, reconcileEverySeconds: 1 });
 });
 afterAll(async () => {
   await slowlane.stop();
 });
 
+const liveOf = ({ messages }: Follower) =>
+  messages.flatMap(({ message, atMs }) => (message.type === 'progress' ? [{ percent: message.percent, atMs }] : []));
+
+/** What a follower saw, a snapshot's progress included. */
+const percentsOf = ({ messages }: Follower) =>
+  messages.flatMap(({ message }) => {
+    if (message.type === 'progress') return [message.percent];
+    return message.type === 'job' && message.job.progress !== null ? [message.job.progress.percent] : [];
+  });
+
+async function soldOnce(id: string): Promise<void> {
+  const { accepted, posts } = await slowlane.studio.ledger();
+  expect([posts, accepted.map(({ key }) => key)]).toEqual([1, [`${id}.1`]]);
+}
+
+/** The only job of the lane, for so long, followed from its start. */
+async function runningJob(seconds: number): Promise<{ id: string; follower: Follower }> {
+  const { api, studio, runtime } = slowlane;
+  await studio.reset();
+  await studio.fault({ point: 'run', fault: 'ticks', perSecond: 4, seconds, times: 1 });
+  await runtime.resetCalls();
+  const { job } = await api.submit({ feature: 'stylize', picture: await drawPicture() });
+  return { id: job.id, follower: await slowlane.follow([job.id]) };
+}
+
 describe('a job that takes longer than its worker lives', () => {
   it('goes from hand to hand, is sent once, and never goes back', async () => {
-    const { api, studio, runtime } = slowlane;
-    await studio.fault({ point: 'run', fault: 'ticks', perSecond: 4, seconds: 15, times: 1 });
-    await runtime.resetCalls();
-    const { job } = await api.submit({ feature: 'stylize', picture: await drawPicture() });
-    const follower = await slowlane.follow([job.id]);
-    const done = await follower.hearDone(job.id);
+    const { runtime } = slowlane;
+    const { id, follower } = await runningJob(9);
+    const done = await follower.hearDone(id);
     expect(done.job).toMatchObject({ status: 'succeeded', progress: { percent: 100 } });
     const calls = (await runtime.calls())[await runtime.workerName()] ?? {};
     // Each hand-over rings for the next worker, and so does the unit that is freed in the end.
     expect(calls['sqs.SendMessage']).toBeGreaterThanOrEqual(3);
-    const percents = follower.messages.flatMap(({ message }) => (message.type === 'progress' ? [message.percent] : []));
-    expect(percents.length).toBeGreaterThan(8);
+    expect(liveOf(follower).length).toBeGreaterThan(8);
+    const percents = percentsOf(follower);
     expect(percents).toEqual(percents.toSorted((a, b) => a - b));
-    const ledger = await studio.ledger();
-    expect([ledger.posts, ledger.accepted.length]).toEqual([1, 1]);
+    await soldOnce(id);
+    follower.close();
+  });
+});
+
+describe('a job whose worker is killed while it watches', () => {
+  it('is taken up by another one, which buys nothing', async () => {
+    const { runtime } = slowlane;
+    const { id, follower } = await runningJob(8);
+    await follower.hear('a live value', (message) => (message.type === 'progress' ? message : undefined));
+    expect(await runtime.killWorkers()).toBe(1);
+    const killedAtMs = performance.now();
+    const done = await follower.hearDone(id);
+    expect(done.job).toMatchObject({ status: 'succeeded', progress: { percent: 100 } });
+    // Live values come from workers only. One may still have been on its way when the first died.
+    const later = liveOf(follower).filter(({ atMs }) => atMs > killedAtMs + watchLeaseMs / 4);
+    expect(later.length).toBeGreaterThan(1);
+    const percents = percentsOf(follower);
+    expect(percents).toEqual(percents.toSorted((a, b) => a - b));
+    await soldOnce(id);
     follower.close();
   });
 });

@@ -50,9 +50,8 @@ describe('kill -9 of the whole gateway', () => {
     const done = await Promise.all(submitted.map(({ job }) => api.done(job.id, 150_000)));
     expect(done.map(({ status }) => status)).toEqual(done.map(() => 'succeeded'));
     const ledger = await studio.ledger();
-    expect(ledger.accepted.map(({ key }) => key).toSorted()).toEqual(
-      submitted.map(({ job }) => `${job.id}.1`).toSorted(),
-    );
+    expect(ledger.accepted).toHaveLength(12);
+    expect(new Set(ledger.accepted.map(({ key }) => key))).toEqual(new Set(submitted.map(({ job }) => `${job.id}.1`)));
     expect([ledger.posts, ledger.maxInFlight]).toEqual([12, 2]);
     // An app that never heard of the crash sends its request again.
     const again = await api.submit({ feature: 'stylize', picture, key: 'action-3' });

@@ -13,12 +13,15 @@ import { Api } from './api.ts';
 import { deployAs, type Settings } from './deploy-as.ts';
 import { listFiles } from './files.ts';
 import { Follower } from './follower.ts';
+import { impatientBundles } from './impatient-bundles.ts';
 import { Runtime } from './runtime.ts';
 import { Studio } from './studio.ts';
 
 export interface SlowlaneOptions extends Settings {
   /** Seconds between ticks; far apart where a test wants to tick by hand. */
   readonly reconcileEverySeconds?: number;
+  /** With the protocol's leases and deadlines shortened: see impatient-timing.ts. */
+  readonly impatient?: boolean;
 }
 
 /** A whole environment of one test file's own, reached over HTTP and sockets. */
@@ -32,6 +35,8 @@ export interface Slowlane {
   readonly runtime: Runtime;
   /** A socket that follows jobs of `api`, or of another caller. */
   follow(jobIds: readonly string[], as?: Api): Promise<Follower>;
+  /** A socket by its URL, ticket included. */
+  connect(url: string): Promise<Follower>;
   /** Gives the vendors another secret, as a person would in Secrets Manager. */
   putVendorSecrets(apiKey: string): Promise<void>;
   /** As `npm run keys` does. */
@@ -51,10 +56,18 @@ export interface Slowlane {
 
 export async function startSlowlane({
   reconcileEverySeconds = 2,
+  impatient = false,
   ...settings
 }: SlowlaneOptions = {}): Promise<Slowlane> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'slowlane-e2e-'));
-  const local = await startLocal({ dataDir, quiet: true, reconcileEverySeconds, deployAs: deployAs(settings) });
+  const bundle = impatient ? await impatientBundles(path.join(dataDir, 'impatient')) : undefined;
+  const withSettings = deployAs(settings);
+  const local = await startLocal({
+    dataDir,
+    quiet: true,
+    reconcileEverySeconds,
+    deployAs: (spec) => withSettings(bundle === undefined ? spec : bundle(spec)),
+  });
   if (local.studioUrl === undefined) throw new Error('The local environment has no studio.');
   const api = new Api(local.url, { 'X-API-Key': localDemoKey });
   return {
@@ -68,6 +81,7 @@ export async function startSlowlane({
       follower.follow(...jobIds);
       return follower;
     },
+    connect: (url) => Follower.open(url),
     putVendorSecrets: (apiKey) => putVendorSecrets(local, apiKey),
     createKey: async (key, tenant, scopes) => {
       const wanted = { id: `key_${key}`, tenant, name: key, scopes, createdAtMs: Date.now() };

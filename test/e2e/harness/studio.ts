@@ -63,6 +63,11 @@ export class Studio {
     await this.#control('DELETE', 'ledger');
   }
 
+  /** As a studio that never had a customer. */
+  async reset(): Promise<void> {
+    await this.#control('POST', 'reset');
+  }
+
   async stop(): Promise<void> {
     const pid = await this.#pid();
     process.kill(pid, 'SIGKILL');
