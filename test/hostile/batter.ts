@@ -48,7 +48,7 @@ export async function batter({ runs, photo, make }: BatterSettings): Promise<Bat
     answers.set(name, (answers.get(name) ?? 0) + 1);
     const found = [
       ...wrongWithAnswer(answer),
-      ...wrongWithEffects(target, before, answer, event, askerOf(event.headers, tokens)),
+      ...wrongWithEffects(target, before, answer, event, askerOf(event, tokens)),
     ];
     if (found.length > 0) wrong.push(`seed ${seed}: ${found.join('; ')}: ${describe(request)}`);
   }

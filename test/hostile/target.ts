@@ -73,6 +73,8 @@ export const secrets: readonly string[] = [
   ...grantedKeys.map(({ secret }) => secret),
 ];
 
+const keyIdOf = (secret: string): string => `key_${secretSha256(secret).slice(0, 8)}`;
+
 const openapi = openApiDocument();
 
 export interface TargetAnswer {
@@ -114,7 +116,7 @@ export class Target {
     const target = new Target();
     for (const { secret, tenant, scopes } of grantedKeys) await target.#grant(secret, tenant, scopes);
     await target.#grant(revokedKey, 'acme', everyScope);
-    await target.access.revokeKey(`id-of-${revokedKey}`, noon);
+    await target.access.revokeKey(keyIdOf(revokedKey), noon);
     await moveIn(target, photo);
     return target;
   }
@@ -138,7 +140,7 @@ export class Target {
 
   async #grant(secret: string, tenant: string, scopes: readonly Scope[]): Promise<void> {
     const key = {
-      id: `id-of-${secret}`,
+      id: keyIdOf(secret),
       tenant,
       name: 'a key',
       scopes,

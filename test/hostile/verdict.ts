@@ -14,12 +14,14 @@ export interface Asker {
   readonly scopes: readonly string[];
 }
 
-export function askerOf(headers: Readonly<Record<string, string | undefined>>, tokens: ReadonlyMap<string, Asker>) {
+export function askerOf({ headers, routeKey }: APIGatewayProxyEventV2, tokens: ReadonlyMap<string, Asker>) {
   const { 'x-api-key': key, authorization, 'slowlane-user': actsFor } = headers;
   if (key !== undefined && authorization !== undefined) return undefined;
   if (key !== undefined) {
     const granted = grantedKeys.find(({ secret }) => secret === key);
-    return granted && { tenant: granted.tenant, user: actsFor, scopes: granted.scopes };
+    // An operator's routes are about the whole tenant, whomever the key acts for.
+    const user = scopeOf(routeKey) === 'operator' ? undefined : actsFor;
+    return granted && { tenant: granted.tenant, user, scopes: granted.scopes };
   }
   const asker = tokens.get(/^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? '');
   return actsFor === undefined || actsFor === asker?.user ? asker : undefined;
