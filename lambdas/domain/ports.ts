@@ -106,8 +106,8 @@ export interface JobIndex {
   /** Lowest rank first. */
   queued(lane: string, limit: number): Promise<readonly string[]>;
   countQueued(lane: string): Promise<number>;
-  /** How many go before this rank. */
-  countAhead(lane: string, rank: number): Promise<number>;
+  /** How many go before this rank; no more than `most` are counted. */
+  countAhead(lane: string, rank: number, most: number): Promise<number>;
   /** Oldest `checkAt` first, up to and including `until`. */
   due(shard: number, until: number, cursor: string | undefined, limit: number): Promise<Page<Due>>;
   /** Oldest flag first. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { isTerminal, states, type FlagCode, type Job } from '../domain/job.ts';
+import { mostAhead } from '../domain/queue-place.ts';
 import type { ShownJob } from '../domain/show-job.ts';
 import { jsonObject } from './json-object.ts';
 
@@ -28,7 +29,7 @@ export const jobBodySchema = z.object({
   queue: z
     .object({ ahead: count, estimatedStartAt: time.nullable() })
     .nullable()
-    .describe('A glance, not a promise. Null where it is not queued.'),
+    .describe(`A glance, not a promise: no more than ${mostAhead} are counted. Null where it is not queued.`),
   createdAt: time,
   startedAt: time.nullable(),
   finishedAt: time.nullable(),

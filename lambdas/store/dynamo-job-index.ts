@@ -53,10 +53,9 @@ export class DynamoJobIndex implements JobIndex {
     return this.#count({ index: 'queued', key: 'queuedLane', equals: lane });
   }
 
-  /** How many wait before this rank. */
-  async countAhead(lane: string, rank: number): Promise<number> {
+  async countAhead(lane: string, rank: number, most: number): Promise<number> {
     const below = { attribute: 'rank', operator: '<', value: rank } as const;
-    return this.#count({ index: 'queued', key: 'queuedLane', equals: lane, range: below });
+    return this.#count({ index: 'queued', key: 'queuedLane', equals: lane, range: below }, most);
   }
 
   async due(shard: number, until: number, cursor: string | undefined, limit: number): Promise<Page<Due>> {
@@ -126,14 +125,15 @@ export class DynamoJobIndex implements JobIndex {
     return ids.filter((id) => wanted.has(id));
   }
 
-  async #count(query: Omit<IndexQuery, 'limit' | 'from' | 'count'>): Promise<number> {
+  async #count(query: Omit<IndexQuery, 'limit' | 'from' | 'count'>, most = Number.POSITIVE_INFINITY): Promise<number> {
     let counted = 0;
     let from: Record<string, AttributeValue> | undefined;
     do {
-      const page = await this.#query({ ...query, count: true, from });
+      const limit = Number.isFinite(most) ? { limit: most - counted } : {};
+      const page = await this.#query({ ...query, ...limit, count: true, from });
       counted += page.Count ?? 0;
       from = page.LastEvaluatedKey;
-    } while (from !== undefined);
+    } while (from !== undefined && counted < most);
     return counted;
   }
 

@@ -87,8 +87,9 @@ describe.each([
     expect(await subject.index.queued('default', 3)).toEqual(['job_3', 'job_5', 'job_7']);
     expect(await subject.index.countQueued('default')).toBe(4);
     expect(await subject.index.countQueued('nowhere')).toBe(0);
-    expect(await subject.index.countAhead('default', 7)).toBe(2);
-    expect(await subject.index.countAhead('default', 3)).toBe(0);
+    expect(await subject.index.countAhead('default', 7, 100)).toBe(2);
+    expect(await subject.index.countAhead('default', 7, 1)).toBe(1);
+    expect(await subject.index.countAhead('default', 3, 100)).toBe(0);
   });
 
   it('has what is due of a shard, oldest first, page by page', async () => {

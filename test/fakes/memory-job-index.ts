@@ -28,8 +28,8 @@ export class MemoryJobIndex implements JobIndex {
     return this.#waiting(lane).length;
   }
 
-  async countAhead(lane: string, rank: number): Promise<number> {
-    return this.#waiting(lane).filter((job) => job.rank < rank).length;
+  async countAhead(lane: string, rank: number, most: number): Promise<number> {
+    return Math.min(most, this.#waiting(lane).filter((job) => job.rank < rank).length);
   }
 
   async due(shard: number, until: number, cursor: string | undefined, limit: number): Promise<Page<Due>> {

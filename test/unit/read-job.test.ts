@@ -53,6 +53,13 @@ describe('reading a job', () => {
     expect(paused.body['queue']).toEqual({ ahead: 3, estimatedStartAt: null });
   });
 
+  it('counts no more than a few hundred of a long queue, and guesses nothing then', async () => {
+    const job = gateway.jobs.get(id);
+    gateway.jobs.put({ ...job, rank: 1_000 });
+    for (let rank = 1; rank <= 250; rank += 1) gateway.jobs.put({ ...job, id: `job_${rank}`, rank });
+    expect((await read()).body['queue']).toEqual({ ahead: 200, estimatedStartAt: null });
+  });
+
   it.each([
     ['another user', { ...asAnn, 'slowlane-user': 'bob' }, 404],
     ['another tenant', { 'x-api-key': 'bob-server', 'slowlane-user': 'ann' }, 404],
