@@ -84,7 +84,7 @@ describe('with every event, stream and webhook of the vendor lost', () => {
   });
 
   it('and with its worker and its ring lost too, within one interval of the end of its watch', async () => {
-    const { runtime } = slowlane;
+    const { api, runtime } = slowlane;
     const jobs = await silentJobs(4);
     await cancelAtVendor(idsOf(jobs, 'canceled'));
     expect(await runtime.killWorkers()).toBeGreaterThan(0);
