@@ -19,6 +19,9 @@ export const handler = middy({ timeoutEarlyInMillis: 0 }).handler((event: unknow
       const remainingMs = context.getRemainingTimeInMillis();
       await withinShift(world.clock, remainingMs, (shift) => dispatchJob(world, { lane, hint }, shift));
     },
-    (error) => world.log.write('ring_failed', { lane, error }),
+    (error) => {
+      world.log.write('ring_failed', { lane, error });
+      world.metrics.put('FailedRings', 1, lane);
+    },
   ),
 );

@@ -31,6 +31,8 @@ export const METRICS = {
   MissingHolds: { unit: 'Count', kind: 'counter', by: 'Lane' },
   TrippedLanes: { unit: 'Count', kind: 'gauge', by: 'Lane' },
   ReconcileErrors: { unit: 'Count', kind: 'counter' },
+  /** Rings whose work threw. They go back to their queue one by one, which Lambda's own metric counts as a success. */
+  FailedRings: { unit: 'Count', kind: 'counter', by: 'Lane' },
 
   SubmittedJobs: { unit: 'Count', kind: 'counter', by: 'Lane' },
   SucceededJobs: { unit: 'Count', kind: 'counter', by: 'Lane' },

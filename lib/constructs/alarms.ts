@@ -154,6 +154,14 @@ export class Alarms extends Construct {
       threshold: 3,
       whenMissing: NOT_BREACHING,
     });
+    this.alarm(`FailedRings-${name}`, {
+      impact: `Work of lane ${name} ends in errors: jobs are delayed to the next tick, and some may be flagged.`,
+      runbook: 'worker-errors',
+      metric: metrics.ofLane('FailedRings', name).with(fiveMinutes),
+      comparison: '>=',
+      threshold: 3,
+      whenMissing: NOT_BREACHING,
+    });
   }
 
   private alarm(id: string, props: Omit<GatewayAlarmProps, 'notify'>): void {

@@ -93,6 +93,7 @@ function vendorWell({ lanes, metrics, reconciler }: GatewayDashboardProps): clou
       graph('Tripped lanes', perLane(lanes, metrics, 'TrippedLanes')),
       graph('Worker and reconciler errors', [
         ...lanes.map(({ lane, worker }) => worker.metricErrors({ ...minute, statistic: 'Sum', label: lane.name })),
+        ...perLane(lanes, metrics, 'FailedRings', 'ring: '),
         reconciler.metricErrors({ ...minute, statistic: 'Sum', label: 'reconciler' }),
       ]),
       graph(

@@ -20,6 +20,7 @@ describe('alarms', () => {
     expect(watched.toSorted()).toEqual([
       'ApiErrors',
       'DeadLetters',
+      'FailedRings',
       'FlaggedJobs',
       'JobsWithoutHold',
       'LaneTripped',
