@@ -1,0 +1,2 @@
+/** The vendor of the dev environment, which the studio plays. */
+export const vendorName = 'images';
