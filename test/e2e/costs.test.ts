@@ -79,7 +79,7 @@ describe('what a submit costs in AWS calls', () => {
     await slowlane.api.done(job.id);
     const calls = await slowlane.runtime.calls();
     const worker = calls[await slowlane.runtime.workerName()] ?? {};
-    // Hold, claim, vendor link, accept, progress, complete, free, announced.
-    expect(countWrites(worker)).toBeLessThanOrEqual(8);
+    // Hold, claim, vendor link, accept, progress, complete, free, announced, and the life of request and link.
+    expect(countWrites(worker)).toBeLessThanOrEqual(10);
   });
 });

@@ -81,24 +81,3 @@ describe('a picture that is uploaded first', () => {
     expect((await fetch(url, { method: 'POST', body: form })).status).toBe(400);
   });
 });
-
-describe('a vendor’s key that is rotated', () => {
-  it('fails none of fifty jobs that are under way', async () => {
-    const { api, studio, operator } = slowlane;
-    const picture = await drawPicture(6);
-    const quick = { point: 'run', fault: 'ticks', perSecond: 4, seconds: 0.5 } as const;
-    await studio.fault(quick);
-    const submitted = await Promise.all(Array.from({ length: 50 }, () => api.submit({ feature: 'upscale', picture })));
-    await api.until(submitted[10]?.job.id ?? '', 'is begun', ({ status }) => status !== 'queued');
-    await studio.stop();
-    await studio.rotateKey('the-next-key');
-    await slowlane.putVendorSecrets('the-next-key');
-    await studio.start();
-    await studio.fault(quick);
-    const done = await Promise.all(submitted.map(({ job }) => api.done(job.id)));
-    expect(done.map(({ status }) => status)).toEqual(done.map(() => 'succeeded'));
-    expect((await operator.lane()).state).toBe('open');
-    const { accepted } = await studio.ledger();
-    for (const { job } of submitted) expect(accepted.filter(({ key }) => key === `${job.id}.1`)).toHaveLength(1);
-  });
-});

@@ -10,7 +10,7 @@ let slowlane: Slowlane;
 let picture: Buffer<ArrayBuffer>;
 beforeAll(async () => {
   picture = await drawPicture();
-  slowlane = await startSlowlane({ vendor: { sendTimeoutMs: 2_000 } });
+  slowlane = await startSlowlane({ impatient: true, vendor: { sendTimeoutMs: 2_000 } });
 });
 afterAll(async () => {
   await slowlane.stop();

@@ -9,6 +9,8 @@ export interface Settings {
   /** Of every feature. */
   readonly feature?: Partial<FeatureSettings>;
   readonly workerTimeoutSeconds?: number;
+  /** Of every function, the platform's own included. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** Applies settings to every function that has them. */
@@ -18,6 +20,7 @@ export function deployAs(settings: Settings): (spec: LocalFunctionSpec) => Local
     timeoutMs: timeoutOf(spec, settings),
     variables: {
       ...spec.variables,
+      ...settings.variables,
       ...changed(spec, 'LIMITS', (limits) => ({ ...limits, ...settings.limits })),
       ...changed(spec, 'VENDORS', (vendors) => each(vendors, settings.vendor)),
       ...changed(spec, 'FEATURES', (features) => each(features, settings.feature)),

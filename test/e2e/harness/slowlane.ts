@@ -33,6 +33,8 @@ export interface Slowlane {
   readonly operator: Api;
   readonly studio: Studio;
   readonly runtime: Runtime;
+  /** Where the event bus itself takes events. */
+  readonly eventBusUrl: string;
   /** A socket that follows jobs of `api`, or of another caller. */
   follow(jobIds: readonly string[], as?: Api): Promise<Follower>;
   /** A socket by its URL, ticket included. */
@@ -76,6 +78,7 @@ export async function startSlowlane({
     operator: new Api(local.url, { 'X-API-Key': 'local-operator-key' }),
     studio: new Studio(local.studioUrl, dataDir),
     runtime: new Runtime(local.url),
+    eventBusUrl: local.endpoints.eventBridge,
     follow: async (jobIds, as = api) => {
       const follower = await Follower.open(await as.socketUrl());
       follower.follow(...jobIds);
