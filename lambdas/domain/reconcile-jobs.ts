@@ -39,7 +39,7 @@ export async function reconcileJobs(
   const byName = new Map<string, Lane>(lanes.map(({ lane }) => [lane.lane, lane]));
   const until = shift.endsAt - closingMs;
   const pace = new VendorPace(world.clock, world.waiting, budgets, until, shift.signal);
-  const tick: Tick = { shift, pace, laneOf: (name) => byName.get(name) };
+  const tick: Tick = { shift, pace, lanes: new Set(laneNames), laneOf: (name) => byName.get(name) };
   const shards = Array.from({ length: activeShards }, (_, shard) =>
     tendShard(world, tick, shard, startedAt, until, errors),
   );
@@ -87,7 +87,10 @@ async function tendShard(
     void errors.push(new Error(`Job ${id} could not be tended.`, { cause }));
   const look = async (due: Due) => {
     const job = await readDue(world, due);
-    if (job !== undefined) tending.push(tendJob(world, tick, job).catch((cause: unknown) => collect(job.id, cause)));
+    if (job === undefined) return;
+    if (!tick.lanes.has(job.lane))
+      errors.push(new Error(`Job ${job.id} is of lane ${job.lane}, which is not deployed.`));
+    tending.push(tendJob(world, tick, job).catch((cause: unknown) => collect(job.id, cause)));
   };
   let cursor: string | undefined;
   do {

@@ -20,7 +20,12 @@ import type { World } from './world.ts';
 export interface Tick {
   readonly shift: Shift;
   readonly pace: VendorPace;
-  /** As read at the tick's start; undefined: a lane that this deployment no longer has. */
+  /**
+   * Those of the deployment. A job of another one is tended all the same, and told of each time: it is in no list of
+   * flagged jobs, and no worker hears a ring for it.
+   */
+  readonly lanes: ReadonlySet<string>;
+  /** As read at the tick's start; undefined: a lane that this deployment no longer has, or that could not be read. */
   readonly laneOf: (lane: string) => Lane | undefined;
 }
 

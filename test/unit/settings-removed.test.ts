@@ -3,6 +3,7 @@ import { dispatchJob } from '../../lambdas/domain/dispatch-job.ts';
 import { reconcileJobs } from '../../lambdas/domain/reconcile-jobs.ts';
 import type { Shift } from '../../lambdas/domain/watch-job.ts';
 import type { World } from '../../lambdas/domain/world.ts';
+import { succeeded } from '../fakes/told-vendor.ts';
 import { OperatorGateway } from '../fixtures/operator-gateway.ts';
 import { noon } from '../fixtures/stored-job.ts';
 
@@ -61,5 +62,18 @@ describe('a job whose vendor is no longer configured', () => {
     });
     await dispatchJob(gateway.without, { lane: 'default', hint: undefined }, gateway.shift());
     expect(gateway.blind.submissions.map(({ vendorKey }) => vendorKey)).toEqual(['job_sent.1']);
+  });
+});
+
+describe('a job whose lane is no longer in the deployment', () => {
+  it('is tended all the same, and told of at each tick', async () => {
+    const gateway = new OperatorGateway();
+    gateway.put('running', { lane: 'slow', checkAt: noon + 60_000 });
+    gateway.studio.words.set('vendor-job-1', succeeded);
+    await gateway.clock.advanceTo(noon + 120_000);
+    const shift = { endsAt: noon + 420_000, signal: new AbortController().signal };
+    const { errors } = await reconcileJobs(gateway.world, ['default'], new Map(), shift);
+    expect(gateway.jobs.get('job_a').state).toBe('succeeded');
+    expect(errors).toMatchObject([{ message: 'Job job_a is of lane slow, which is not deployed.' }]);
   });
 });
