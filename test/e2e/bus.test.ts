@@ -142,12 +142,4 @@ describe('what became of a job', () => {
       isAnnounced(succeeded, 'Job Succeeded', 2),
     ]);
   });
-
-  it('is told once where nobody died, whoever ticks meanwhile', async () => {
-    const id = await submit('upscale');
-    await slowlane.api.done(id);
-    await isAnnounced(id, 'Job Succeeded', 1);
-    for (let tick = 0; tick < 3; tick += 1) await slowlane.runtime.reconcile();
-    expect(await about(id)).toHaveLength(1);
-  });
 });
