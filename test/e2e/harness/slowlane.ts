@@ -72,11 +72,12 @@ export async function startSlowlane({
   });
   if (local.studioUrl === undefined) throw new Error('The local environment has no studio.');
   const api = new Api(local.url, { 'X-API-Key': localDemoKey });
+  const studio = new Studio(local.studioUrl, dataDir);
   return {
     url: local.url,
     api,
     operator: new Api(local.url, { 'X-API-Key': 'local-operator-key' }),
-    studio: new Studio(local.studioUrl, dataDir),
+    studio,
     runtime: new Runtime(local.url),
     eventBusUrl: local.endpoints.eventBridge,
     follow: async (jobIds, as = api) => {
@@ -114,6 +115,7 @@ export async function startSlowlane({
     },
     stop: async () => {
       await local.stop();
+      await studio.end();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

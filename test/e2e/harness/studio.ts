@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod';
 import type { faultSchema } from '../../../local/studio/fault.ts';
-import { ensureStudio } from '../../../local/studio-process.ts';
+import { ensureStudio, type RunningStudio } from '../../../local/studio-process.ts';
 import { eventually } from './eventually.ts';
 
 const ledgerSchema = z.object({
@@ -29,6 +29,7 @@ export type Fault = z.input<typeof faultSchema>;
 export class Studio {
   readonly url: string;
   readonly #dataFolder: string;
+  #restarted: RunningStudio | undefined;
 
   constructor(url: string, dataFolder: string) {
     this.url = url;
@@ -77,7 +78,12 @@ export class Studio {
   /** On its old port, with its ledger. */
   async start(): Promise<void> {
     const port = Number(new URL(this.url).port);
-    await ensureStudio({ dataFolder: this.#dataFolder, host: '127.0.0.1', port });
+    this.#restarted = await ensureStudio({ dataFolder: this.#dataFolder, host: '127.0.0.1', port });
+  }
+
+  /** The environment ends only the studio that it began with. */
+  async end(): Promise<void> {
+    await this.#restarted?.stop();
   }
 
   /** Once the studio starts again, it knows only this key. */
