@@ -36,7 +36,7 @@ function altered(text: string, random: Seeded): string {
     case 0:
       return text.slice(0, at) + text.slice(at + 1);
     case 1:
-      return text.slice(0, at) + random.pick([...'.-_=+/ Aa0']) + text.slice(at);
+      return text.slice(0, at) + random.pick(['.', '-', '_', '=', '+', '/', ' ', 'A', 'a', '0']) + text.slice(at);
     case 2:
       return text.slice(0, at);
     case 3:
@@ -45,7 +45,7 @@ function altered(text: string, random: Seeded): string {
       return nastyText(random);
     default: {
       const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.';
-      return text.slice(0, at) + random.pick([...alphabet]) + text.slice(at + 1);
+      return text.slice(0, at) + alphabet.charAt(random.below(alphabet.length)) + text.slice(at + 1);
     }
   }
 }

@@ -1,8 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import sharp from 'sharp';
+import { dispatchJob } from '../../lambdas/domain/dispatch-job.ts';
 import { inputKeyOf, type Job } from '../../lambdas/domain/job.ts';
 import { uploadKeyOf } from '../../lambdas/domain/upload.ts';
+import { succeeded } from '../fakes/told-vendor.ts';
 import { formBody } from '../fixtures/http-gateway.ts';
+import { OperatorGateway } from '../fixtures/operator-gateway.ts';
 import { noon } from '../fixtures/stored-job.ts';
 import { OWNER, samples, SERIAL, XMP_PLACE, type Sample } from '../unit/picture/pictures.ts';
 import { eventOf } from './request.ts';
@@ -79,6 +82,23 @@ describe('a photograph that says who took it, where, when and with what', () => 
       const stored = await target.files.get(inputKeyOf(job));
       await expectNothingPersonal(stored?.bytes ?? expect.fail('Nothing was stored.'));
     }
+  });
+
+  it('is sent to the vendor as it is kept', async () => {
+    const [{ bytes } = expect.fail('There is no photograph.')] = photos;
+    const target = await Target.open(bytes);
+    const job = await submitForm(target, bytes);
+    const worker = new OperatorGateway();
+    worker.jobs.put(job);
+    await worker.jobs.putRequest(job.id, job.submitToken, { parameters: {}, metadata: undefined, consent: undefined });
+    const stored = (await target.files.get(inputKeyOf(job))) ?? expect.fail('Nothing was stored.');
+    await worker.files.put(inputKeyOf(job), stored.bytes, stored.contentType);
+    worker.studio.words.set('vendor-job-1', succeeded);
+    const shift = { endsAt: worker.clock.now() + 300_000, signal: AbortSignal.timeout(20_000) };
+    await dispatchJob(worker.world, { lane: job.lane, hint: job.id }, shift);
+    const [sent] = worker.studio.submissions;
+    await expectNothingPersonal(sent?.picture?.bytes ?? expect.fail('Nothing was sent.'));
+    expect(JSON.stringify({ ...sent, picture: sent?.picture?.contentType })).not.toContain('carl');
   });
 
   it('is nowhere else in what a submit stores', async () => {
