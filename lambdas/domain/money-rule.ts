@@ -103,13 +103,21 @@ export function isSpent(job: Job, traits: VendorTraits, now: number): boolean {
  */
 export function cantBeRunningFrom(job: Job, traits: VendorTraits): number | undefined {
   if (traits.maxLifeMs === undefined) return undefined;
-  const lastSendBy = job.sendBy ?? job.startedAt ?? job.createdAt;
-  return lastSendBy + traits.sendTimeoutMs + traits.maxLifeMs + clockSkewMs;
+  return lastSendBy(job) + traits.sendTimeoutMs + traits.maxLifeMs + clockSkewMs;
+}
+
+/**
+ * No send started later. A job that was restored from a backup doesn't know its own: it was before the table was marked,
+ * no worker running by then.
+ */
+function lastSendBy(job: Job): number {
+  const known = job.sendBy ?? job.startedAt ?? job.createdAt;
+  return job.flag?.code === 'restored' ? Math.max(known, job.flag.since) : known;
 }
 
 /** From when on a look-up that finds nothing would have found it. */
 export function quarantineEnd(job: Job, traits: VendorTraits): number {
-  return (job.sendBy ?? job.createdAt) + traits.sendTimeoutMs + traits.listingLagMs + clockSkewMs;
+  return lastSendBy(job) + traits.sendTimeoutMs + traits.listingLagMs + clockSkewMs;
 }
 
 function isOnlySend(job: Job): boolean {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { markRestored } from '../../lambdas/domain/mark-restored.ts';
+import { cantBeRunningFrom, quarantineEnd } from '../../lambdas/domain/money-rule.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 import { MemoryAuditStore } from '../fakes/memory-audit-store.ts';
 import { MemoryEvidenceStore } from '../fakes/memory-evidence-store.ts';
 import { MemoryJobIndex } from '../fakes/memory-job-index.ts';
 import { MemoryJobStore } from '../fakes/memory-job-store.ts';
 import { MemoryLaneStore } from '../fakes/memory-lane-store.ts';
+import { ToldVendor } from '../fakes/told-vendor.ts';
 import { noon, storedJob } from '../fixtures/stored-job.ts';
 
 function restoredTable() {
@@ -37,6 +39,20 @@ describe('after a restore', () => {
       expect(restored.flagged).toBe(1);
       expect(jobs.get('job_a')).toMatchObject({ state: 'needs_attention', flag: { code: 'restored' } });
       expect(await evidence.read('job_a')).toMatchObject([{ what: 'restored', detail: { wasState: state } }]);
+    },
+  );
+
+  it.each(['queued', 'dispatching', 'running'] as const)(
+    'lets one that was %s run until as late as it could have been sent before it was flagged',
+    async (state) => {
+      const { world, jobs, run } = restoredTable();
+      jobs.put(storedJob(state, { announce: undefined }));
+      await run();
+      const { traits } = new ToldVendor();
+      const longest = traits.sendTimeoutMs + (traits.maxLifeMs ?? 0);
+      const now = world.clock.now();
+      expect(cantBeRunningFrom(jobs.get('job_a'), traits)).toBeGreaterThanOrEqual(now + longest);
+      expect(quarantineEnd(jobs.get('job_a'), traits)).toBeGreaterThanOrEqual(now + traits.listingLagMs);
     },
   );
 
