@@ -103,21 +103,22 @@ export function isSpent(job: Job, traits: VendorTraits, now: number): boolean {
  */
 export function cantBeRunningFrom(job: Job, traits: VendorTraits): number | undefined {
   if (traits.maxLifeMs === undefined) return undefined;
-  return lastSendBy(job) + traits.sendTimeoutMs + traits.maxLifeMs + clockSkewMs;
+  const lastSendBy = latestSendOf(job);
+  return lastSendBy + traits.sendTimeoutMs + traits.maxLifeMs + clockSkewMs;
 }
 
 /**
  * No send started later. A job that was restored from a backup doesn't know its own: it was before the table was marked,
  * no worker running by then.
  */
-function lastSendBy(job: Job): number {
+function latestSendOf(job: Job): number {
   const known = job.sendBy ?? job.startedAt ?? job.createdAt;
   return job.flag?.code === 'restored' ? Math.max(known, job.flag.since) : known;
 }
 
 /** From when on a look-up that finds nothing would have found it. */
 export function quarantineEnd(job: Job, traits: VendorTraits): number {
-  return lastSendBy(job) + traits.sendTimeoutMs + traits.listingLagMs + clockSkewMs;
+  return latestSendOf(job) + traits.sendTimeoutMs + traits.listingLagMs + clockSkewMs;
 }
 
 function isOnlySend(job: Job): boolean {
