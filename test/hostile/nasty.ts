@@ -197,7 +197,18 @@ export function nastyJson(value: unknown, random: Seeded): string | Uint8Array {
       ]);
     case 12:
       return `${'['.repeat(random.pick([20, 3_000, 100_000]))}${text}`;
+    case 13:
+      return deepened(value, random);
     default:
       return text;
   }
+}
+
+/** JSON that parses, one member of it nested deeper than what walks it may go. */
+function deepened(value: unknown, random: Seeded): string {
+  const levels = random.pick([15, 17, 3_000, 100_000]);
+  const name = isMembers(value) ? random.pick(Object.keys(value)) : 'added';
+  const text = JSON.stringify({ ...(isMembers(value) ? value : {}), [name]: '@deep' });
+  const [open, close] = random.pick([['[', ']'] as const, ['{"a":', '}'] as const]);
+  return text.replace('"@deep"', `${open.repeat(levels)}1${close.repeat(levels)}`);
 }

@@ -43,6 +43,7 @@ const bodies: readonly (readonly [string, string])[] = [
   ['one endless number', `{"bytes":${'9'.repeat(largestBody - 100)}}`],
   ['brackets without end', '['.repeat(largestBody)],
   ['braces without end', '{"a":'.repeat(largestBody / 5)],
+  ['levels without end', `{"feature":"upscale","metadata":{"a":${'['.repeat(2_900_000)}1${']'.repeat(2_900_000)}}}`],
   ['quotes without end', String.raw`"\"`.repeat(largestBody / 3)],
   ['spaces without end', ' '.repeat(largestBody)],
   ['zeros', '\0'.repeat(largestBody)],
