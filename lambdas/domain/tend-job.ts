@@ -32,10 +32,18 @@ export interface Tick {
 /** Copying a result may take longer than a question. */
 const copyTimeoutMs = 25_000;
 
-/** One look at one job that is due. A tick goes on with the job that it moved, so that one interval is one tick. */
+/**
+ * One look at one job that is due. A tick goes on with the job that it moved, so that one interval is one tick. A bus that
+ * doesn't answer must not keep the job from its truth: that is told of last.
+ */
 export async function tendJob(world: World, tick: Tick, due: Job): Promise<void> {
-  await announce(world, due);
-  const job: Job = { ...due, announce: undefined };
+  const [announced] = await Promise.allSettled([announce(world, due)]);
+  if (announced.status === 'fulfilled') return await tendAnnounced(world, tick, { ...due, announce: undefined });
+  await tendAnnounced(world, tick, due);
+  throw announced.reason;
+}
+
+async function tendAnnounced(world: World, tick: Tick, job: Job): Promise<void> {
   switch (job.state) {
     case 'queued':
       return await tendQueued(world, tick, job);
