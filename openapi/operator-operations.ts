@@ -7,6 +7,7 @@ const body: readonly ProblemCode[] = ['body_malformed', 'request_invalid', 'medi
 const settling: readonly ProblemCode[] = [
   ...body,
   'job_not_found',
+  'job_gone',
   'job_moved_on',
   'vendor_not_configured',
   'vendor_unreachable',
