@@ -4,11 +4,11 @@ import { formBody } from '../fixtures/http-gateway.ts';
 import { photoWithPlace } from '../fixtures/photo-with-place.ts';
 import { batter } from './batter.ts';
 import { allIds, idOf, keyOf, residents, uploadIdOf } from './canaries.ts';
-import { worsened, type RawRequest } from './request.ts';
+import { eventOf, worsened, type RawRequest } from './request.ts';
 import { runsOf, suiteTimeoutMs } from './runs.ts';
 import { wounded } from './seeded.ts';
-import { grantedKeys, revokedKey } from './target.ts';
-import type { Asker } from './verdict.ts';
+import { grantedKeys, revokedKey, Target } from './target.ts';
+import { changesOf, type Asker } from './verdict.ts';
 
 let photo: Uint8Array;
 beforeAll(async () => {
@@ -170,4 +170,19 @@ it('requests of apps are answered or refused, and harm nobody', { timeout: suite
   ];
   expect(expected.filter((name) => !answers.has(name))).toEqual([]);
   expect(Object.keys(Object.prototype)).toEqual([]);
+});
+
+it('whoever erases one user leaves all others as they are', async () => {
+  for (const { tenant, user, owner } of residents.filter((one) => one.user !== '-')) {
+    const target = await Target.open(photo);
+    const key =
+      grantedKeys.find((each) => each.tenant === tenant && each.scopes.includes('act-for-user'))?.secret ?? '';
+    const headers = [['X-API-Key', key] as const, ['Slowlane-User', user] as const];
+    const before = target.snapshot();
+    const sent = { routeKey: 'DELETE /api/v1/users/{user}', headers, path: { user } };
+    expect((await target.send(eventOf(sent, true))).status).toBe(202);
+    const changed = changesOf(before, target.snapshot());
+    expect(changed.length).toBeGreaterThan(5);
+    expect(changed.filter((name) => !name.startsWith(`${owner} `))).toEqual([]);
+  }
 });

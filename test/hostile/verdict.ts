@@ -93,9 +93,20 @@ export function wrongWithEffects(
     return wrong;
   }
   wrong.push(...changed.filter((name) => isHidden(name, asker)).map((name) => `changed ${name}`));
+  const onlyAsked = event.requestContext.http.method === 'GET' || isDryRun(event);
+  if (onlyAsked && target.effects.length > 0) wrong.push(`was only asked, and did ${JSON.stringify(target.effects)}`);
   const scope = scopeOf(event.routeKey);
   if (scope !== undefined && asker?.scopes.includes(scope) !== true) wrong.push(`let in without ${scope}`);
   return wrong;
+}
+
+function isDryRun({ body = '', isBase64Encoded }: APIGatewayProxyEventV2): boolean {
+  try {
+    const text = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8').toString('utf8');
+    return (JSON.parse(text) as { dryRun?: unknown } | null)?.dryRun === true;
+  } catch {
+    return false;
+  }
 }
 
 function isHidden(name: string, asker: Asker | undefined): boolean {
