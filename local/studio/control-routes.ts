@@ -7,6 +7,9 @@ import { isoTime } from './job.ts';
 import type { StudioParts } from './studio-parts.ts';
 
 const maxFaultBytes = 64 * 1024;
+const maxApiKeysBytes = 4 * 1024;
+
+const apiKeysSchema = z.strictObject({ apiKeys: z.array(z.string().min(1)).min(1) });
 
 /** What a vendor's customer never sees: the books, and the levers for making it misbehave. No key: it is local. */
 export async function serveControl(studio: StudioParts, exchange: Exchange, pathname: string): Promise<void> {
@@ -25,6 +28,8 @@ export async function serveControl(studio: StudioParts, exchange: Exchange, path
     case 'DELETE /control/faults':
       studio.faults.clear();
       return answerJson(exchange, 200, { faults: [] });
+    case 'PUT /control/api-keys':
+      return putApiKeys(studio, exchange);
     case 'POST /control/reset':
       await reset(studio);
       return answerJson(exchange, 200, presentLedger(studio));
@@ -57,6 +62,15 @@ async function postFault(studio: StudioParts, exchange: Exchange): Promise<void>
   if (!fault.success) return answerError(exchange, 400, z.prettifyError(fault.error));
   studio.faults.post(fault.data);
   answerJson(exchange, 201, { faults: studio.faults.list() });
+}
+
+/** A customer's rotation: the new key beside the old one, then alone. In memory only, as faults are. */
+async function putApiKeys(studio: StudioParts, exchange: Exchange): Promise<void> {
+  const body = await readBody(exchange, maxApiKeysBytes);
+  const wanted = apiKeysSchema.safeParse(body && parseJson(body.toString('utf8')));
+  if (!wanted.success) return answerError(exchange, 400, z.prettifyError(wanted.error));
+  studio.customer.apiKeys = wanted.data.apiKeys;
+  answerJson(exchange, 200, { apiKeys: wanted.data.apiKeys.length });
 }
 
 /** Back to a studio that never had a customer. */

@@ -53,7 +53,16 @@ export async function startStudio(settings: StudioSettings): Promise<Studio> {
   });
   webhooks.resume();
   runner.resume();
-  ready.resolve({ settings, baseUrl, ledger, pictures, faults, feed, runner, webhooks });
+  ready.resolve({
+    customer: { apiKeys: [settings.apiKey] },
+    baseUrl,
+    ledger,
+    pictures,
+    faults,
+    feed,
+    runner,
+    webhooks,
+  });
 
   return {
     url: baseUrl,

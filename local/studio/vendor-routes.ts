@@ -6,7 +6,7 @@ import { playAnswerFault } from './answer-fault.ts';
 import { streamEvents } from './event-stream.ts';
 import type { StudioJob } from './job.ts';
 import { presentJob } from './job.ts';
-import type { StudioParts } from './studio-parts.ts';
+import type { Customer, StudioParts } from './studio-parts.ts';
 import { submitJob } from './submit-job.ts';
 
 const path = /^(?<blind>\/blind)?\/api\/v1\/jobs(?:\/(?<jobId>[\w-]+)(?:\/(?<part>events|cancel|result))?)?$/;
@@ -20,7 +20,7 @@ export async function serveVendor(studio: StudioParts, exchange: Exchange, pathn
   const { jobId, part } = groups;
   const submits = jobId === undefined && request.method === 'POST';
   if (submits) studio.ledger.countPost();
-  if (!knowsKey(request.headers['x-api-key'], studio.settings.apiKey)) {
+  if (!isCustomer(request.headers['x-api-key'], studio.customer)) {
     return answerError(exchange, 401, 'The X-API-Key is missing or wrong.');
   }
   if (submits) return submitJob(studio, exchange, dedupes);
@@ -78,8 +78,8 @@ async function readResult(studio: StudioParts, exchange: Exchange, job: StudioJo
 }
 
 /** Hashed first, so that the comparison takes as long for a key of any length. */
-function knowsKey(given: string | string[] | undefined, apiKey: string): boolean {
+function isCustomer(given: string | string[] | undefined, { apiKeys }: Customer): boolean {
   if (typeof given !== 'string') return false;
   const hash = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(hash(given), hash(apiKey));
+  return apiKeys.some((apiKey) => timingSafeEqual(hash(given), hash(apiKey)));
 }

@@ -142,6 +142,20 @@ describe('refusals accept nothing', () => {
   });
 });
 
+test('a key is rotated: the new one beside the old, then alone', async () => {
+  const studio = await openStudio();
+  const allow = (...apiKeys: string[]) =>
+    fetch(`${studio.url}/control/api-keys`, { method: 'PUT', body: JSON.stringify({ apiKeys }) });
+  const answers = async () =>
+    await Promise.all([apiKey, 'new-key'].map(async (one) => (await studio.submit({ apiKey: one })).status));
+  expect(await answers()).toEqual([202, 401]);
+  expect((await allow(apiKey, 'new-key')).status).toBe(200);
+  expect(await answers()).toEqual([202, 202]);
+  expect((await allow('new-key')).status).toBe(200);
+  expect(await answers()).toEqual([401, 202]);
+  expect((await allow()).status).toBe(400);
+});
+
 describe('capacity and cancelling', () => {
   test('the ledger counts accepted and unfinished jobs, waiting ones too', async () => {
     const studio = await openStudio(2);
