@@ -15,9 +15,10 @@ export interface Secret<Value> {
   read(): Promise<Value>;
   /**
    * Reads it again, for a caller to whom the remembered one looks wrong (a rotation). What was read within the last
-   * seconds is not read again: a caller who guesses must not turn us against Secrets Manager.
+   * `withinMs` is not read again: a caller who guesses must not turn us against Secrets Manager. Ten seconds, unless
+   * whoever says that it is wrong can be believed.
    */
-  refresh(): Promise<Value>;
+  refresh(withinMs?: number): Promise<Value>;
 }
 
 export interface SecretSettings {
@@ -103,6 +104,6 @@ export function createSecret<Schema extends z.ZodType>(
         throw error;
       }
     },
-    refresh: async () => youngerThan(REFRESH_EVERY_MS)?.value ?? (await readAgain()),
+    refresh: async (withinMs = REFRESH_EVERY_MS) => youngerThan(withinMs)?.value ?? (await readAgain()),
   };
 }

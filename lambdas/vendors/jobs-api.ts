@@ -37,6 +37,9 @@ export interface VendorWorld {
 // An answer about one job; the largest is an error page.
 const maxAnswerBytes = 1_000_000;
 
+/** Refused asks come often while a key is wrong, and the next one is soon enough. */
+const askAgainMs = 1_000;
+
 /**
  * A vendor that speaks the keyed jobs API: `POST /api/v1/jobs` under an Idempotency-Key, then the job by its id, its
  * event stream, and its result by URL. The embedded studio speaks it. What it does with a repeated key is configured.
@@ -78,10 +81,15 @@ export class JobsApiVendor implements Vendor {
     return classifySubmit(await callOnce(call, this.context), this.rules(key), this.world.clock.now());
   }
 
+  /** At once, however new the remembered one is: a worker that has just started must not close the lane for a rotation. */
   async refreshSecret(): Promise<boolean> {
+    return await this.readKeyAgain(0);
+  }
+
+  private async readKeyAgain(withinMs: number): Promise<boolean> {
     const before = await this.keyOr(() => undefined);
     try {
-      return (await this.world.secret.refresh()).apiKey !== before;
+      return (await this.world.secret.refresh(withinMs)).apiKey !== before;
     } catch {
       // Nothing new is known, so the vendor's refusal of the old key stands.
       return false;
@@ -202,7 +210,7 @@ export class JobsApiVendor implements Vendor {
 
   /** The key as it is now, iff it is not the one that was refused. */
   private async newKey(refusedKey: string): Promise<string | undefined> {
-    await this.refreshSecret();
+    await this.readKeyAgain(askAgainMs);
     const key = await this.keyOr(() => undefined);
     return key === refusedKey ? undefined : key;
   }

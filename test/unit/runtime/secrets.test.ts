@@ -55,6 +55,16 @@ it('reads a rotated secret at once when told to, and not again for some seconds'
   expect(aws.calls).toHaveLength(2);
 });
 
+it('reads one that was read a moment ago again, where whoever refused it can be believed', async () => {
+  store('{"apiKey":"k1"}');
+  const secret = open();
+  await secret.read();
+  store('{"apiKey":"k2"}');
+  expect(await secret.refresh()).toEqual({ apiKey: 'k1' });
+  expect(await secret.refresh(0)).toEqual({ apiKey: 'k2' });
+  expect(await secret.read()).toEqual({ apiKey: 'k2' });
+});
+
 it('tries twice, and works on with what it remembers', async () => {
   store('{"apiKey":"k1"}');
   const secret = open();
