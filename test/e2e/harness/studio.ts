@@ -64,6 +64,11 @@ export class Studio {
     await this.#control('DELETE', 'ledger');
   }
 
+  /** Which keys open it from now on, until it starts again. */
+  async allowKeys(...apiKeys: string[]): Promise<void> {
+    await this.#control('PUT', 'api-keys', { apiKeys });
+  }
+
   /** As a studio that never had a customer. */
   async reset(): Promise<void> {
     await this.#control('POST', 'reset');
