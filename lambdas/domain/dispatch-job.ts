@@ -2,7 +2,7 @@ import { freeHold } from './free-hold.ts';
 import type { Job } from './job.ts';
 import { move } from './lifecycle.ts';
 import { sendJob, sendTimes, settleLostSend, type Sent } from './send-job.ts';
-import { askTimeoutMs, longestRingDelayMs, nextTick } from './timing.ts';
+import { askTimeoutMs, longestRingWaitMs, nextTick } from './timing.ts';
 import type { Vendor } from './vendor.ts';
 import { attach, watchJob, type Shift } from './watch-job.ts';
 import type { World } from './world.ts';
@@ -113,9 +113,11 @@ async function take(world: World, job: Job<'queued'>, shift: Shift): Promise<'do
       if (!(await watchSent(world, vendor, sent, shift))) await world.feed.flush();
       return 'done';
     }
-    case 'not_yet':
-      await world.doorbell.ring(job.lane, undefined, Math.min(longestRingDelayMs, held.notBefore - acquiredAt));
+    case 'not_yet': {
+      const waitMs = held.notBefore - acquiredAt;
+      if (waitMs <= longestRingWaitMs) await world.doorbell.ring(job.lane, undefined, waitMs);
       return 'done';
+    }
     // Whoever frees a unit, opens the lane or raises its cap rings.
     case 'full':
     case 'closed':

@@ -25,8 +25,11 @@ export const askTimeoutMs = 10_000;
  */
 export const settlingDays = 30;
 
-/** How long a ring waits when a lane may not be used yet; SQS delays at most 15 minutes. */
-export const longestRingDelayMs = 900_000;
+/**
+ * A ring that finds a lane not to be used yet rings once more where the wait is no longer than this. A longer one is left
+ * to whoever made it, who rang for its end, and to the ticks: or all rings of a long queue would go round in it.
+ */
+export const longestRingWaitMs = 15_000;
 
 /** The schedule's interval: the promise of "the truth within one interval" is counted in it. */
 export const tickMs = 60_000;

@@ -29,3 +29,23 @@ describe('a job whose input can not be read just now', () => {
     expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'failed', failure: { code: 'sends_spent' } });
   });
 });
+
+describe('a lane that may not be used yet', () => {
+  const ringsAfter = async (waitMs: number) => {
+    const gateway = new OperatorGateway();
+    gateway.put('queued');
+    gateway.lanes.put({ ...gateway.lanes.get('default'), notBefore: gateway.clock.now() + waitMs });
+    const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+    await dispatchJob(gateway.world, { lane: 'default', hint: 'job_a' }, shift);
+    expect(gateway.studio.submissions).toEqual([]);
+    return gateway.doorbell.rings;
+  };
+
+  it('is rung for again after a short wait', async () => {
+    expect(await ringsAfter(2_000)).toEqual([{ lane: 'default', hint: undefined, delayMs: 2_000 }]);
+  });
+
+  it('is left to the ticks for a long one: the rings of a long queue must not go round in it', async () => {
+    expect(await ringsAfter(60_000)).toEqual([]);
+  });
+});
