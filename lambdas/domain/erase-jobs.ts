@@ -81,10 +81,19 @@ export async function eraseOwner(owner: string, deadline: number, world: EraseWo
     cursor = page.next;
     if (cursor === undefined) {
       await world.files.deletePrefix(`uploads/${owner}/`);
+      if (pending.length === 0) await eraseUnnamed(owner, world);
       return { erased, pending, more: false };
     }
   }
   return { erased, pending, more: true };
+}
+
+/**
+ * Pictures that no job names: of submits that died, and of jobs that ended by themselves. A submit of this very moment
+ * may lose its picture to it, and ends as one whose input is lost: nothing is sent.
+ */
+async function eraseUnnamed(owner: string, { files }: EraseWorld): Promise<void> {
+  await Promise.all([files.deletePrefix(`inputs/${owner}/`), files.deletePrefix(`results/${owner}/`)]);
 }
 
 /** The index may lag: a job that it still lists can be erased already. */

@@ -106,6 +106,17 @@ describe('erasing a user', () => {
     expect([rest.status, rest.body]).toEqual([200, { erased: 1, pending: [], more: false }]);
   });
 
+  it('takes the pictures that no job names, once nothing of the user runs', async () => {
+    const unnamed = ['inputs/acme/ann/job_dead/submit', 'results/acme/ann/job_expired/1-0'];
+    for (const key of [...unnamed, 'inputs/acme/anna/job_x/submit']) await gateway.files.put(key, photo, 'image/jpeg');
+    await becomes('running');
+    await eraseUser('ann', { 'x-api-key': 'ann-server' });
+    expect(gateway.files.keys).toEqual(expect.arrayContaining(unnamed));
+    await becomes('canceled');
+    expect((await eraseUser('ann', { 'x-api-key': 'ann-server' })).status).toBe(200);
+    expect(gateway.files.keys).toEqual(['inputs/acme/anna/job_x/submit']);
+  });
+
   it('pages through everything', async () => {
     gateway.limits = { activeJobs: 1_000, submitsPerMinute: 1_000 };
     for (let each = 0; each < 25; each += 1) await submit(`more-${each}`);
