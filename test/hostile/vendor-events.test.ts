@@ -31,6 +31,7 @@ interface Posted {
   readonly request: RawRequest;
   /** Whether the vendor itself could have sent it: our token for exactly this path, its signature over exactly this body, now. */
   readonly isTrue: boolean;
+  readonly isOurUrl: boolean;
   readonly jobId: string;
 }
 
@@ -61,7 +62,7 @@ function trueEvent(random: Seeded, now: number): Posted {
   // What a vendor signs may be nonsense: it is still from the vendor.
   const body = random.below(3) === 0 ? nastyJson(data, random) : JSON.stringify(data);
   const request = { routeKey, headers: signed(body, now), path: pathOf(claims), body };
-  return { request, isTrue: true, jobId: claims.jobId };
+  return { request, isTrue: true, isOurUrl: true, jobId: claims.jobId };
 }
 
 function forgedEvent(random: Seeded, now: number): Posted {
@@ -69,7 +70,8 @@ function forgedEvent(random: Seeded, now: number): Posted {
   const { path = {}, headers, body = '' } = request;
   const forged = (changed: Partial<RawRequest>): Posted => {
     const sent = { ...request, ...changed };
-    return { request: sent, isTrue: JSON.stringify(sent) === JSON.stringify(request), jobId };
+    const isOurUrl = JSON.stringify(sent.path) === JSON.stringify(path);
+    return { request: sent, isTrue: JSON.stringify(sent) === JSON.stringify(request), isOurUrl, jobId };
   };
   const header = (name: string, value: string) =>
     headers.map(([each, sent]) => [each, each === name ? value : sent] as const);
@@ -151,7 +153,10 @@ it(
       if (run % eventsPerTarget === 0) target = await Target.open(photo);
       const seed = firstSeed + run;
       const random = new Seeded(seed);
-      const { request, isTrue, jobId } = (random.below(4) === 0 ? trueEvent : forgedEvent)(random, target.clock.now());
+      const { request, isTrue, isOurUrl, jobId } = (random.below(4) === 0 ? trueEvent : forgedEvent)(
+        random,
+        target.clock.now(),
+      );
       const before = target.snapshot();
       target.effects.length = 0;
       // The body that is signed is bytes: only in base64 do they arrive as they are.
@@ -161,6 +166,8 @@ it(
       const name = `${isTrue ? 'true' : 'forged'} ${answer.status}`;
       statuses.set(name, (statuses.get(name) ?? 0) + 1);
       if (!isTrue && answer.status < 400) found.push(`a forged event was answered ${answer.status}`);
+      // Without a token for exactly this path nobody is told even whether there is such a job.
+      if (!isOurUrl && answer.status !== 401) found.push(`a forged URL was answered ${answer.status}`);
       if (answer.status >= 400 && target.effects.length > 0)
         found.push(`refused, and did ${JSON.stringify(target.effects)}`);
       if (answer.status >= 400 && changed.length > 0) found.push(`refused, and changed ${changed.join(', ')}`);
