@@ -1,37 +1,58 @@
 import { parseArgs } from 'node:util';
-import { explore } from './explore.ts';
-import { scenarios } from './scenarios.ts';
-import { Random } from './world/random.ts';
+import type { Found } from './explore.ts';
+import { levelA, levelB, levelC, type LevelReport } from './levels.ts';
 
+/**
+ * `npm run simulate -- --seconds 60 --seed 7`: Levels A and C once, then random runs until the time is over. With
+ * `SEED=<n>` in the environment only that one random run, to look at it again. Exits 1 where anything was violated.
+ */
 const { values } = parseArgs({
   options: {
+    seconds: { type: 'string', default: '60' },
     seed: { type: 'string' },
-    pairs: { type: 'string', default: '200' },
-    only: { type: 'string' },
+    pairs: { type: 'string', default: '100' },
+    'until-caught': { type: 'boolean', default: false },
   },
 });
-const seed = Number(values.seed ?? process.env['SEED'] ?? Date.now() % 1_000_000);
-const random = new Random(seed);
+
+const replayed = process.env['SEED'];
+const seed = Number(replayed ?? values.seed ?? Date.now() % 1_000_000_000);
+const endsAt = Date.now() + Number(values.seconds) * 1_000;
 let runs = 0;
-let count = 0;
-for (const scenario of scenarios) {
-  if (values.only !== undefined && !scenario.name.includes(values.only)) continue;
-  const startedAt = Date.now();
-  const explored = await explore(scenario, { mostPairs: Number(values.pairs), pick: (below) => random.below(below) });
-  runs += explored.runs;
-  count += explored.found.length;
-  console.log(
-    `${scenario.name}: ${explored.runs} runs, ${explored.found.length} with violations, ${Date.now() - startedAt} ms`,
-  );
-  const seen = new Set<string>();
-  for (const { faults, violations } of explored.found) {
-    const what = violations
-      .map(({ invariant, what }) => `${invariant}: ${what}`)
-      .join('; ')
-      .slice(0, 300);
-    if (seen.has(what) || seen.size > 8) continue;
-    seen.add(what);
-    console.log(`   ${what}\n      after ${faults.join(' + ') || 'nothing'}`);
+let violated = 0;
+let lastSeed = seed;
+
+function tell({ scenario, faults, violations }: Found): void {
+  const what = violations.map(({ invariant, what }) => `${invariant}: ${what}`).join('; ');
+  console.log(`  ${scenario}, after ${faults.join(' and ') || 'nothing went wrong'}\n    ${what}`);
+}
+
+/** What a mutant's run ends with: read by the one that started it. */
+function caught({ level, found }: LevelReport): void {
+  const [first] = found;
+  if (first === undefined) return;
+  const [violation] = first.violations;
+  console.log(JSON.stringify({ level, invariant: violation?.invariant, what: violation?.what, faults: first.faults }));
+  process.exit(1);
+}
+
+async function go(level: AsyncIterable<LevelReport>, isOver: () => boolean): Promise<void> {
+  for await (const report of level) {
+    runs += report.runs;
+    violated += report.found.length;
+    if (values['until-caught']) caught(report);
+    report.found.slice(0, 5).forEach(tell);
+    if (isOver()) return;
   }
 }
-console.log(`${runs} runs, ${count} violations, seed ${seed}`);
+
+if (replayed === undefined) {
+  await go(levelA(seed, Number(values.pairs), values['until-caught']), () => false);
+  await go(levelC(), () => false);
+}
+await go(levelB(seed), () => {
+  lastSeed += 1;
+  return replayed !== undefined || Date.now() >= endsAt;
+});
+console.log(`${runs} runs explored, ${violated} violations, seeds ${seed}–${lastSeed - 1}`);
+process.exitCode = violated === 0 ? 0 : 1;

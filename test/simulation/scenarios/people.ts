@@ -2,6 +2,14 @@ import { none, replay, lookup, submit, cancelAfter, settleAfter, type Scenario }
 
 export const people: readonly Scenario[] = [
   {
+    name: 'none: refused, parked before that is written, resent behind another',
+    vendors: [{ ...none, answers: ['refuse'], runMs: 55_000, pollMs: 20_000, traits: { maxLifeMs: 120_000 } }],
+    begin: (simulation) => {
+      submit(simulation, ['a', 'b', 'c'], 'v', { maxRunMs: 90_000 });
+      settleAfter(simulation, 70_000, 'a', () => ({ action: 'resend', notRunning: false }));
+    },
+  },
+  {
     name: 'none: resent by a person, the old webhook comes while the new one is sent',
     vendors: [{ ...none, answers: ['lost'], webhooks: 'reliable', webhookDelaysMs: [139_990, 140_000, 140_010] }],
     begin: (simulation) => {

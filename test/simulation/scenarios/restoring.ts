@@ -17,21 +17,19 @@ function restore(simulation: Simulation, takenAfterMs: number, restoredAfterMs: 
     simulation.close();
     for (const job of backup) jobs.put(job);
     lanes.put(pool);
-    mark(simulation);
+    void mark(simulation);
   });
 }
 
 /** Run by a person, and run again where it broke off. */
-function mark(simulation: Simulation): void {
-  void simulation
-    .start('person', async (world) => {
+async function mark(simulation: Simulation): Promise<void> {
+  for (let end = ''; end !== 'done';) {
+    end = await simulation.start('person', async (world) => {
       const restoredTo = world.clock.now();
       await markRestored(world, [lane], { actor: 'eve', reason: 'restored', restoredTo });
-    })
-    .then((end) => {
-      if (end === 'done') simulation.isClosed = false;
-      else mark(simulation);
     });
+  }
+  simulation.isClosed = false;
 }
 
 export const restoring: readonly Scenario[] = [none, replay].flatMap((vendor) =>

@@ -35,23 +35,24 @@ function submitWorldOf(simulation: Simulation, world: SimulatedWorld) {
 }
 
 /** The app's action, sent again and again under one key until it is answered. */
-function act(simulation: Simulation, bytes: Uint8Array, tries = 3): void {
-  void simulation
-    .start('submit', async (world) => {
-      const said = { feature: 'upscale', parameters: {}, consent: undefined };
-      const command = { principal, key, said, picture: { kind: 'bytes', bytes }, metadata: undefined } as const;
-      const outcome = await submitJob(command, submitWorldOf(simulation, world));
-      const isThere = simulation.jobOf(id) !== undefined;
-      if (outcome.kind === 'refused' && isThere) {
-        simulation.watchdog.say('4 one key', `refused (${outcome.refusal.code}), and its job exists`);
-      }
-      if ((outcome.kind === 'accepted' || outcome.kind === 'replayed') && outcome.job.id !== id) {
-        simulation.watchdog.say('4 one key', 'one key, two jobs');
-      }
-    })
-    .then((end) => {
-      if (end !== 'done' && tries > 1) simulation.timeline.after(2_000, () => act(simulation, bytes, tries - 1));
-    });
+async function act(simulation: Simulation, bytes: Uint8Array): Promise<void> {
+  for (let tries = 0; tries < 3; tries += 1) {
+    const end = await simulation.start('submit', async (world) => await submitOnce(simulation, world, bytes));
+    if (end === 'done') return;
+    await simulation.timeline.sleep(2_000);
+  }
+}
+
+async function submitOnce(simulation: Simulation, world: SimulatedWorld, bytes: Uint8Array): Promise<void> {
+  const said = { feature: 'upscale', parameters: {}, consent: undefined };
+  const command = { principal, key, said, picture: { kind: 'bytes', bytes }, metadata: undefined } as const;
+  const outcome = await submitJob(command, submitWorldOf(simulation, world));
+  if (outcome.kind === 'refused' && simulation.jobOf(id) !== undefined) {
+    simulation.watchdog.say('4 one key', `refused (${outcome.refusal.code}), and its job exists`);
+  }
+  if ((outcome.kind === 'accepted' || outcome.kind === 'replayed') && outcome.job.id !== id) {
+    simulation.watchdog.say('4 one key', 'one key, two jobs');
+  }
 }
 
 function erase(simulation: Simulation): void {
@@ -75,8 +76,8 @@ export const submitting: readonly Scenario[] = [
     name: 'submit: one action, sent twice',
     vendors: [none],
     begin: (simulation) => {
-      act(simulation, picture);
-      simulation.timeline.after(5, () => act(simulation, picture));
+      void act(simulation, picture);
+      simulation.timeline.after(5, () => void act(simulation, picture));
     },
     ends: 'succeeded',
     withinMs: 5_000,
@@ -87,8 +88,8 @@ export const submitting: readonly Scenario[] = [
     vendors: [none],
     latencyMs: 5,
     begin: (simulation) => {
-      act(simulation, picture);
-      act(simulation, otherPicture);
+      void act(simulation, picture);
+      void act(simulation, otherPicture);
     },
     ends: 'succeeded',
     judge: judgePicture,
@@ -98,8 +99,8 @@ export const submitting: readonly Scenario[] = [
     vendors: [none],
     latencyMs: 5,
     begin: (simulation) => {
-      act(simulation, picture);
-      act(simulation, picture);
+      void act(simulation, picture);
+      void act(simulation, picture);
       for (const delayMs of [8_000, 75_000, 240_000]) simulation.timeline.after(delayMs, () => erase(simulation));
     },
     judge: (simulation) => {

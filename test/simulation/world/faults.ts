@@ -5,7 +5,7 @@ export type Fault =
   | { readonly kind: 'crash_after' }
   | { readonly kind: 'crash_late'; readonly delayMs: number }
   /** The answer is lost; the client sends the same request again. */
-  | { readonly kind: 'answer_lost' }
+  | { readonly kind: 'answer_lost'; readonly delayMs: number }
   /** The infrastructure says no, or says so although it did it. */
   | { readonly kind: 'error_before' }
   | { readonly kind: 'error_after' }
@@ -63,7 +63,8 @@ export const faultsOf: Readonly<Record<EffectKind, readonly Fault[]>> = {
   write: [
     ...crashes,
     { kind: 'crash_late', delayMs: 130_000 },
-    { kind: 'answer_lost' },
+    { kind: 'answer_lost', delayMs: 300 },
+    { kind: 'answer_lost', delayMs: 40_000 },
     { kind: 'error_before' },
     { kind: 'error_after' },
     ...stalls.map((delayMs) => ({ kind: 'stall', delayMs }) as const),

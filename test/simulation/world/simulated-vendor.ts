@@ -51,6 +51,8 @@ export class SimulatedVendor {
   readonly setup: VendorSetup;
   readonly traits: VendorTraits;
   readonly runs: VendorRun[] = [];
+  /** The keys whose request it refused. */
+  readonly refused = new Set<string>();
   posts = 0;
   /** It doesn't answer questions meanwhile. */
   isDown = false;

@@ -41,6 +41,8 @@ const usualWorkerShiftMs = 240_000;
 const tickShiftMs = 50_000;
 const visibilityMs = 250_000;
 const maxReceives = 4;
+/** A run that does more than this goes round in circles. */
+const mostEffects = 20_000;
 
 interface Message {
   readonly lane: string;
@@ -69,8 +71,8 @@ export class Simulation {
   readonly notices: Notice[] = [];
   readonly effects: Effect[] = [];
   readonly watchdog: Watchdog;
-  /** Nothing is heard meanwhile. */
-  isDeaf = false;
+  #isDeaf = false;
+  hasBeenDeaf = false;
   /** Nothing is delivered and no tick runs meanwhile: a person works on the table. */
   isClosed = false;
   /** Raised when the table is replaced: what is still on its way to the old one never arrives. */
@@ -95,6 +97,16 @@ export class Simulation {
       vendor.onTaken = (run, before) => this.watchdog.taken(vendor, run, before);
       vendor.onEvent = (run) => this.#callBack(vendor, run);
     }
+  }
+
+  /** Nothing is heard meanwhile: neither rings nor webhooks. */
+  get isDeaf(): boolean {
+    return this.#isDeaf;
+  }
+
+  set isDeaf(isDeaf: boolean) {
+    this.#isDeaf = isDeaf;
+    this.hasBeenDeaf ||= isDeaf;
   }
 
   vendor(name: string): SimulatedVendor {
@@ -128,7 +140,8 @@ export class Simulation {
         return await this.kill(actor);
       case 'answer_lost':
         await this.#apply(apply);
-        await this.timeline.sleep(300);
+        await this.timeline.sleep(fault.delayMs);
+        await this.alive(actor, undefined);
         return await this.alive(actor, await this.#apply(apply));
       case 'error_before':
         throw new Error(`${what}: no answer`);
@@ -282,6 +295,10 @@ export class Simulation {
     what: string,
   ): Promise<{ readonly fault: Fault | undefined; readonly backMs: number }> {
     if (actor.isDead) return await never();
+    if (this.effects.length > mostEffects) {
+      this.watchdog.say('6 ends', 'it never comes to rest');
+      return await this.kill(actor);
+    }
     const effect: Effect = { number: this.effects.length, kind, what, actor: actor.name };
     this.effects.push(effect);
     const fault = this.#plan(effect);

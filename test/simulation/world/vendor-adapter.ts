@@ -80,6 +80,7 @@ async function answerOf(
     case 'throttle':
       return { kind: 'throttled', retryAfterMs: 3_000, message: 'Too many requests.' };
     case 'refuse':
+      vendor.refused.add(submission.vendorKey);
       return { kind: 'refused', status: 422, message: 'The picture is too dark.' };
     case 'account':
       return { kind: 'account-refused', status: 401, message: 'The key is not valid.' };
@@ -105,6 +106,7 @@ async function synchronousAnswer(
   run: VendorRun,
 ): Promise<SubmitOutcome> {
   await simulation.timeline.sleep(vendor.setup.runMs ?? 3_000);
+  if (run.status === 'failed') vendor.refused.add(run.key);
   if (run.status === 'succeeded') return { kind: 'finished', vendorJobId: undefined, result: resultOf() };
   return { kind: 'refused', status: 422, message: 'It failed.' };
 }

@@ -210,6 +210,9 @@ export class Watchdog {
         return;
       case 'failed':
         if (job.failure.code === 'failed_by_operator') return;
+        if (job.failure.code === 'refused_by_vendor' && !vendor.refused.has(`${job.id}.${job.generation}`)) {
+          this.say('7 truth', `${job.id} is refused, and nobody refused this generation of it`);
+        }
         if (run !== undefined && run.status !== 'failed') {
           this.say('7 truth', `${job.id} failed (${job.failure.code}), its run ${run.status}`);
         }
@@ -233,7 +236,8 @@ export class Watchdog {
     if (run !== undefined && run.status !== 'running' && isKnown) {
       this.say('7 truth', `${job.id} is parked (${job.flag.code}), its run ${run.status}`);
     }
-    if (run !== undefined && vendor.setup.webhooks === 'reliable' && run.callbackUrl !== undefined) {
+    const isHeard = vendor.setup.webhooks === 'reliable' && !this.#simulation.hasBeenDeaf;
+    if (run?.callbackUrl !== undefined && isHeard) {
       this.say('7 truth', `${job.id} is parked (${job.flag.code}) in spite of its webhooks`);
     }
   }
