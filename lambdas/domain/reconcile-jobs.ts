@@ -49,7 +49,7 @@ export async function reconcileJobs(
     lanes,
     looked: seen.reduce((sum, { looked }) => sum + looked, 0),
     oldestDueMs: Math.max(0, ...seen.map(({ oldest }) => (oldest === undefined ? 0 : startedAt - oldest))),
-    flagged: await countFlagged(world, laneNames),
+    flagged: await countFlagged(world, laneNames, errors),
     errors,
   };
 }
@@ -92,21 +92,26 @@ async function tendShard(
       errors.push(new Error(`Job ${job.id} is of lane ${job.lane}, which is not deployed.`));
     tending.push(tendJob(world, tick, job).catch((cause: unknown) => collect(job.id, cause)));
   };
-  let cursor: string | undefined;
-  do {
-    const page = await world.index.due(shard, startedAt, cursor, pageSize);
-    for (const due of page.items) {
-      if (world.clock.now() >= until || tick.shift.signal.aborted) break;
-      seen.looked += 1;
-      seen.oldest ??= due.checkAt;
-      const read = look(due)
-        .catch((cause: unknown) => collect(due.id, cause))
-        .finally(() => reading.delete(read));
-      reading.add(read);
-      if (reading.size >= readsAtOnce) await Promise.race(reading);
-    }
-    cursor = page.next;
-  } while (cursor !== undefined && world.clock.now() < until && !tick.shift.signal.aborted);
+  try {
+    let cursor: string | undefined;
+    do {
+      const page = await world.index.due(shard, startedAt, cursor, pageSize);
+      for (const due of page.items) {
+        if (world.clock.now() >= until || tick.shift.signal.aborted) break;
+        seen.looked += 1;
+        seen.oldest ??= due.checkAt;
+        const read = look(due)
+          .catch((cause: unknown) => collect(due.id, cause))
+          .finally(() => reading.delete(read));
+        reading.add(read);
+        if (reading.size >= readsAtOnce) await Promise.race(reading);
+      }
+      cursor = page.next;
+    } while (cursor !== undefined && world.clock.now() < until && !tick.shift.signal.aborted);
+  } catch (cause) {
+    // Those that were read are tended to their end: a sandbox that is frozen over them could thaw in mid-write.
+    errors.push(new Error(`Shard ${shard} could not be read to its end.`, { cause }));
+  }
   await Promise.all(reading);
   await Promise.all(tending);
   return seen;
@@ -122,11 +127,19 @@ async function readDue(world: World, due: Due): Promise<Job | undefined> {
 
 const mostCounted = 1_000;
 
-async function countFlagged(world: World, lanes: readonly string[]): Promise<Record<string, number>> {
+async function countFlagged(
+  world: World,
+  lanes: readonly string[],
+  errors: unknown[],
+): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const lane of lanes) {
-    const page = await world.index.flagged(lane, undefined, mostCounted);
-    counts[lane] = page.items.length;
+    try {
+      const page = await world.index.flagged(lane, undefined, mostCounted);
+      counts[lane] = page.items.length;
+    } catch (cause) {
+      errors.push(new Error(`The flagged jobs of lane ${lane} could not be counted.`, { cause }));
+    }
   }
   return counts;
 }

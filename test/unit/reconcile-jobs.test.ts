@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { reconcileJobs } from '../../lambdas/domain/reconcile-jobs.ts';
+import { shardOf } from '../../lambdas/store/shard.ts';
+import { succeeded } from '../fakes/told-vendor.ts';
+import { OperatorGateway } from '../fixtures/operator-gateway.ts';
+import { noon } from '../fixtures/stored-job.ts';
+
+it('a shard that can not be read costs no other shard its tick, nor the tick its report', async () => {
+  const gateway = new OperatorGateway();
+  const { index } = gateway;
+  const due = index.due.bind(index);
+  index.due = async (shard, ...query) => {
+    if (shard !== shardOf('job_a')) throw new Error('Throttled.');
+    // The others have failed by now.
+    await gateway.clock.advance(1);
+    return await due(shard, ...query);
+  };
+  gateway.put('running', { checkAt: noon + 60_000, watchUntil: noon });
+  gateway.studio.words.set('vendor-job-1', succeeded);
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  const report = await reconcileJobs(gateway.world, ['default'], new Map(), shift);
+  expect(gateway.jobs.get('job_a').state).toBe('succeeded');
+  expect(report).toMatchObject({ looked: 1, flagged: { default: 0 } });
+  expect(report.errors).toHaveLength(7);
+});
+
+it('a lane whose flagged jobs can not be counted has no count, rather than none', async () => {
+  const gateway = new OperatorGateway();
+  gateway.put('needs_attention', { lane: 'slow', checkAt: noon + 600_000, announce: undefined });
+  const flagged = gateway.index.flagged.bind(gateway.index);
+  gateway.index.flagged = async (lane, ...query) => {
+    if (lane === 'default') throw new Error('Throttled.');
+    return await flagged(lane, ...query);
+  };
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  const report = await reconcileJobs(gateway.world, ['default', 'slow'], new Map(), shift);
+  expect(report.flagged).toEqual({ slow: 1 });
+  expect(report.errors).toHaveLength(1);
+});
