@@ -24,9 +24,14 @@ const candidatesBehind = 250;
  * lane's first job. A ring that finds nothing does nothing.
  */
 export async function dispatchJob(world: World, ring: Ring, shift: Shift): Promise<void> {
-  const hinted = await readJob(world, ring.hint);
-  if (hinted !== undefined && hinted.lane === ring.lane && (await serveHint(world, hinted, shift))) return;
-  await pick(world, ring, shift);
+  try {
+    const hinted = await readJob(world, ring.hint);
+    if (hinted !== undefined && hinted.lane === ring.lane && (await serveHint(world, hinted, shift))) return;
+    await pick(world, ring, shift);
+  } finally {
+    // Whatever broke: an end that was written is told to its followers before the sandbox is frozen.
+    await world.feed.flush();
+  }
 }
 
 async function readJob(world: World, id: string | undefined): Promise<Job | undefined> {
@@ -57,7 +62,6 @@ async function serveHint(world: World, job: Job, shift: Shift): Promise<boolean>
 async function watchSent(world: World, vendor: Vendor, sent: Sent, shift: Shift): Promise<boolean> {
   if (sent === undefined) return false;
   await watchJob(world, vendor, sent, shift);
-  await world.feed.flush();
   return true;
 }
 
@@ -110,7 +114,7 @@ async function take(world: World, job: Job<'queued'>, shift: Shift): Promise<'do
       const claimed = await claim(world, vendor, job, token);
       if (claimed === undefined) return 'again';
       const sent = await sendJob(world, vendor, claimed, shift, held);
-      if (!(await watchSent(world, vendor, sent, shift))) await world.feed.flush();
+      await watchSent(world, vendor, sent, shift);
       return 'done';
     }
     case 'not_yet': {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dispatchJob } from '../../lambdas/domain/dispatch-job.ts';
+import type { World } from '../../lambdas/domain/world.ts';
 import { OperatorGateway } from '../fixtures/operator-gateway.ts';
 import { noon } from '../fixtures/stored-job.ts';
 
@@ -48,4 +49,23 @@ describe('a lane that may not be used yet', () => {
   it('is left to the ticks for a long one: the rings of a long queue must not go round in it', async () => {
     expect(await ringsAfter(60_000)).toEqual([]);
   });
+});
+
+it('tells the followers of an end before the worker fails, whatever fails after it', async () => {
+  const gateway = new OperatorGateway();
+  gateway.put('running', { followers: ['socket-1'] });
+  gateway.studio.words.set('vendor-job-1', { kind: 'canceled' });
+  const heard: string[] = [];
+  const waiting: string[] = [];
+  const world: World = {
+    ...gateway.world,
+    bus: { publish: () => Promise.reject(new Error('The bus does not answer.')) },
+    feed: {
+      send: (_, message) => void waiting.push(message.type === 'job' ? message.job.state : message.type),
+      flush: async () => void heard.push(...waiting.splice(0)),
+    },
+  };
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  await expect(dispatchJob(world, { lane: 'default', hint: 'job_a' }, shift)).rejects.toThrow('The bus');
+  expect(heard).toEqual(['canceled']);
 });
