@@ -157,15 +157,16 @@ test('a list is newest first and paged, each job once', async () => {
   expectProblem(await api.call('GET', '/api/v1/jobs?limit=0'), 400, 'request_invalid');
 });
 
-test('ten submits of one action at once are one job', async () => {
+// Five, since a fresh account runs ten functions at once in all.
+test('five submits of one action at once are one job', async () => {
   const { api } = await newUser();
   const submission = await newSubmission();
 
-  const answers = await Promise.all(Array.from({ length: 10 }, () => submit(api, submission)));
+  const answers = await Promise.all(Array.from({ length: 5 }, () => submit(api, submission)));
 
   const ids = answers.map((answer) => jobOf(answer, answer.status).id);
   expect(new Set(ids).size).toBe(1);
-  expect(answers.map(({ status }) => status).toSorted((a, b) => b - a)).toEqual([202, ...Array(9).fill(200)]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => b - a)).toEqual([202, 200, 200, 200, 200]);
 });
 
 test('an erased job is gone, and its key never buys again', async () => {

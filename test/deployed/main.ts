@@ -6,7 +6,7 @@ import { localKeys } from '../../local/seed-keys.ts';
 import { startLocal } from '../../local/start-local.ts';
 import { runSuite, type TargetVariables } from './run-suite.ts';
 
-const usage = `Holds a running Slowlane to its contract, over HTTP and sockets only. It makes about 25 small pictures, which a real vendor
+const usage = `Holds a running Slowlane to its contract, over HTTP and sockets only. It makes about 20 small pictures, which a real vendor
 bills, and closes the lane for some seconds.
 
   npm run test:deployed -- --url https://… --key sl_dev_… --operator-key sl_dev_…

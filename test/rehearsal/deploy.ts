@@ -27,6 +27,9 @@ export interface Deployment {
   readonly outputs: z.infer<typeof outputsSchema>;
 }
 
+/** Of one command: the emulator deploys in seconds, and one that hangs must not hang us. */
+const stepLimitMs = 120_000;
+
 /** MiniStack's and LocalStack's path form of `https://<api>.execute-api.<region>.amazonaws.com`. */
 export const gatewayPath = '/_aws/execute-api';
 
@@ -93,7 +96,7 @@ export class Deployer {
 
   async #run(command: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<void> {
     const env = { ...awsVariables(this.#account), ...variables };
-    const { code, output } = await runToEnd(command, args, { cwd: root, env });
+    const { code, output } = await runToEnd(command, args, { cwd: root, env, timeoutMs: stepLimitMs });
     if (code !== 0) throw new Error(`${path.basename(args[0] ?? command)} ${args[1] ?? ''} failed:\n${output}`);
   }
 }

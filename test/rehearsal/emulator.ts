@@ -48,6 +48,8 @@ export async function startEmulator(folder: string): Promise<Emulator> {
       GATEWAY_PORT: String(port),
       BIND_HOST: '127.0.0.1',
       LAMBDA_EXECUTOR: 'local',
+      // A fresh account's quota, for which the dev environment is made.
+      LAMBDA_ACCOUNT_CONCURRENCY: '10',
       AUTH: 'true',
       USE_SSL: '1',
       MINISTACK_SSL_CERT: certificateFile,

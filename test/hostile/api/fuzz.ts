@@ -34,14 +34,22 @@ export async function fuzz({ url, key, seed, examples, operations, knownJobs }: 
   const environment = await pythonEnvironment('schemathesis');
   const folder = await mkdtemp(path.join(os.tmpdir(), 'slowlane-schemathesis-'));
   const config = path.join(folder, 'schemathesis.toml');
-  const args = [
-    ...['--config-file', config, 'run', document, '--url', url, '--header', `X-API-Key: ${key}`],
-    ...['--checks', checks.join(','), '--phases', 'examples,coverage,fuzzing', '--warnings', 'off'],
-    ...['--seed', String(seed), '--max-examples', String(examples), '--generation-database', 'none'],
-    ...['--max-redirects', '0', '--request-timeout', '60', '--continue-on-failure'],
-    ...['--suppress-health-check', 'all', '--no-color'],
-    ...operations.flatMap((id) => ['--include-operation-id', id]),
-  ];
+  const options = {
+    '--url': url,
+    '--header': `X-API-Key: ${key}`,
+    '--checks': checks.join(','),
+    '--phases': 'examples,coverage,fuzzing',
+    '--warnings': 'off',
+    '--seed': String(seed),
+    '--max-examples': String(examples),
+    '--generation-database': 'none',
+    '--max-redirects': '0',
+    '--request-timeout': '60',
+    '--suppress-health-check': 'all',
+  };
+  const included = operations.flatMap((id) => ['--include-operation-id', id]);
+  const flags = ['--continue-on-failure', '--no-color'];
+  const args = ['--config-file', config, 'run', document, ...Object.entries(options).flat(), ...included, ...flags];
   try {
     await writeFile(config, configOf(knownJobs));
     const { code } = await runToEnd(environment.command('schemathesis'), args, {
