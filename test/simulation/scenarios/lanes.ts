@@ -2,6 +2,14 @@ import { none, replay, submit, changeLaneAfter, type Scenario } from '../scenari
 
 export const lanes: readonly Scenario[] = [
   {
+    name: 'none: throttled and taken again while a tick is at it',
+    vendors: [{ ...none, answers: ['throttle'], runMs: 55_000, pollMs: 25_000 }],
+    begin: (simulation) => {
+      simulation.timeline.after(39_950, () => submit(simulation, ['a', 'b'], 'v', { maxRunMs: 90_000 }));
+    },
+    ends: 'succeeded',
+  },
+  {
     name: 'none: three jobs, two at once',
     vendors: [{ ...none, runMs: 2_000 }],
     cap: 2,
