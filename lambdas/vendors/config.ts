@@ -50,8 +50,9 @@ function traitsOf(settings: DeployedVendor): VendorTraits {
     listingLagMs: settings.listingLagMs ?? 10_000,
     maxLifeMs: settings.maxLifeMs,
     sendTimeoutMs: settings.sendTimeoutMs ?? 30_000,
-    maxSends: settings.maxSends ?? 5,
-    sendWindowMs: settings.sendWindowMs ?? 15 * minuteMs,
+    // With the back-off between them they last about the window: an outage of minutes must not fail what waits.
+    maxSends: settings.maxSends ?? 40,
+    sendWindowMs: settings.sendWindowMs ?? 60 * minuteMs,
   };
 }
 

@@ -32,8 +32,8 @@ describe('createVendors', () => {
       listingLagMs: 10_000,
       maxLifeMs: undefined,
       sendTimeoutMs: 30_000,
-      maxSends: 5,
-      sendWindowMs: 900_000,
+      maxSends: 40,
+      sendWindowMs: 3_600_000,
     });
     expect(vendorsOf({ dedupe: 'replay', dedupeMs: 5_000 }).named('studio')?.traits.dedupeMs).toBe(5_000);
   });
