@@ -46,10 +46,7 @@ describe('a picture, from the tap to the finished result', () => {
     const socket = await slowlane.follow([submitted.job.id]);
     const { job } = await socket.hearDone(submitted.job.id);
     expect(job).toMatchObject({ status: 'succeeded', error: null, attention: null, charge: { state: 'certain' } });
-    const percents = socket.messages.flatMap(({ message }) => {
-      if (message.type === 'progress') return [message.percent];
-      return message.type === 'job' && message.job.progress !== null ? [message.job.progress.percent] : [];
-    });
+    const percents = socket.shownPercents(job.id);
     expect(percents.length).toBeGreaterThan(2);
     expect(percents).toEqual(percents.toSorted((a, b) => a - b));
     expect(percents.at(-1)).toBe(100);

@@ -18,13 +18,6 @@ afterAll(async () => {
 const liveOf = ({ messages }: Follower) =>
   messages.flatMap(({ message, atMs }) => (message.type === 'progress' ? [{ percent: message.percent, atMs }] : []));
 
-/** What a follower saw, a snapshot's progress included. */
-const percentsOf = ({ messages }: Follower) =>
-  messages.flatMap(({ message }) => {
-    if (message.type === 'progress') return [message.percent];
-    return message.type === 'job' && message.job.progress !== null ? [message.job.progress.percent] : [];
-  });
-
 async function soldOnce(id: string): Promise<void> {
   const { accepted, posts } = await slowlane.studio.ledger();
   expect([posts, accepted.map(({ key }) => key)]).toEqual([1, [`${id}.1`]]);
@@ -50,7 +43,7 @@ describe('a job that takes longer than its worker lives', () => {
     // Each hand-over rings for the next worker, and so does the unit that is freed in the end.
     expect(calls['sqs.SendMessage']).toBeGreaterThanOrEqual(3);
     expect(liveOf(follower).length).toBeGreaterThan(8);
-    const percents = percentsOf(follower);
+    const percents = follower.shownPercents(id);
     expect(percents).toEqual(percents.toSorted((a, b) => a - b));
     await soldOnce(id);
     follower.close();
@@ -69,7 +62,7 @@ describe('a job whose worker is killed while it watches', () => {
     // Live values come from workers only. One may still have been on its way when the first died.
     const later = liveOf(follower).filter(({ atMs }) => atMs > killedAtMs + watchLeaseMs / 4);
     expect(later.length).toBeGreaterThan(1);
-    const percents = percentsOf(follower);
+    const percents = follower.shownPercents(id);
     expect(percents).toEqual(percents.toSorted((a, b) => a - b));
     await soldOnce(id);
     follower.close();

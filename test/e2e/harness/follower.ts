@@ -54,9 +54,32 @@ export class Follower {
     );
   }
 
+  /**
+   * The progress that an app shows, by the rules of the contract: an older version never replaces a newer one, and what
+   * overtook a snapshot of its own version stays. @param jobId the only job that is shown
+   */
+  shownPercents(jobId: string): number[] {
+    const shown: number[] = [];
+    let newest = 0;
+    for (const { message } of this.messages) {
+      const value = progressIn(message, jobId);
+      if (value === undefined || value.version < newest) continue;
+      const isOvertaken = value.version === newest && value.percent < (shown.at(-1) ?? 0);
+      newest = value.version;
+      if (!isOvertaken) shown.push(value.percent);
+    }
+    return shown;
+  }
+
   close(): void {
     this.#socket.close();
   }
+}
+
+function progressIn(message: Message, jobId: string): { version: number; percent: number } | undefined {
+  if (message.type === 'progress' && message.jobId === jobId) return message;
+  if (message.type !== 'job' || message.job.id !== jobId || message.job.progress === null) return undefined;
+  return { version: message.job.version, percent: message.job.progress.percent };
 }
 
 /** The HTTP status with which a socket is refused. */

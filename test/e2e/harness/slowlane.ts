@@ -12,6 +12,7 @@ import { startLocal, type LocalEnvironment } from '../../../local/start-local.ts
 import { Api } from './api.ts';
 import { deployAs, type Settings } from './deploy-as.ts';
 import { listFiles } from './files.ts';
+import { eventually } from './eventually.ts';
 import { Follower } from './follower.ts';
 import { impatientBundles } from './impatient-bundles.ts';
 import { Runtime } from './runtime.ts';
@@ -73,10 +74,13 @@ export async function startSlowlane({
   if (local.studioUrl === undefined) throw new Error('The local environment has no studio.');
   const api = new Api(local.url, { 'X-API-Key': localDemoKey });
   const studio = new Studio(local.studioUrl, dataDir);
+  const operator = new Api(local.url, { 'X-API-Key': 'local-operator-key' });
+  // A machine that starts several environments at once may be too slow for its first calls, as any client would find.
+  await eventually('the environment answers', () => operator.lane().catch(() => undefined), { everyMs: 500 });
   return {
     url: local.url,
     api,
-    operator: new Api(local.url, { 'X-API-Key': 'local-operator-key' }),
+    operator,
     studio,
     runtime: new Runtime(local.url),
     eventBusUrl: local.endpoints.eventBridge,
