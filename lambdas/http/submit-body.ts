@@ -24,13 +24,14 @@ const words = {
   metadata: jsonObject.optional().describe('Yours: stored and given back, at most 2,000 characters of JSON.'),
 };
 
+/** As we make them; what is no Unicode could not even be looked for in the store. */
+const uploadId = z.string().regex(/^[\w-]{1,64}$/, 'is no upload id');
+
 export const submitJsonSchema = z.strictObject({
   ...words,
   inputs: z
     .strictObject({
-      image: z
-        .strictObject({ uploadId: z.string().min(1).max(64).describe('From `POST /api/v1/uploads`.') })
-        .optional(),
+      image: z.strictObject({ uploadId: uploadId.describe('From `POST /api/v1/uploads`.') }).optional(),
     })
     .optional(),
 });

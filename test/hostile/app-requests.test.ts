@@ -3,7 +3,7 @@ import type { Seeded } from '../fixtures/seeded.ts';
 import { formBody } from '../fixtures/http-gateway.ts';
 import { photoWithPlace } from '../fixtures/photo-with-place.ts';
 import { batter } from './batter.ts';
-import { allIds, idOf, keyOf, residents, uploadIdOf } from './canaries.ts';
+import { allIds, idOf, keyOf, residents, uploadIdOf, type Resident } from './canaries.ts';
 import { eventOf, worsened, type RawRequest } from './request.ts';
 import { runsOf, suiteTimeoutMs } from './runs.ts';
 import { wounded } from './seeded.ts';
@@ -17,21 +17,39 @@ beforeAll(async () => {
 
 type Headers = RawRequest['headers'];
 
-function credentials(random: Seeded, tokens: ReadonlyMap<string, Asker>): Headers {
-  const key = random.pick(grantedKeys).secret;
-  switch (random.below(8)) {
+interface Caller {
+  readonly headers: Headers;
+  /** Whose jobs and uploads it may name with success. */
+  readonly self: Resident;
+}
+
+const actingKeys = grantedKeys.filter(({ scopes }) => scopes.includes('act-for-user'));
+
+/** Most may do what they ask for: otherwise little else than the door would be tried. */
+function caller(random: Seeded, tokens: ReadonlyMap<string, Asker>): Caller {
+  const self = random.pick(residents);
+  const anyKey = random.pick(grantedKeys).secret;
+  switch (random.below(12)) {
     case 0:
-      return [['X-API-Key', key]];
+      return { headers: [['X-API-Key', anyKey]], self };
     case 1:
-      return [['X-API-Key', random.pick([revokedKey, `${key}x`, key.slice(1), key.toUpperCase()])]];
-    case 2:
+      return { headers: [['X-API-Key', anyKey] as const, ['Slowlane-User', self.user] as const], self };
+    case 2: {
+      const wrong = [revokedKey, `${anyKey}x`, anyKey.slice(1), anyKey.toUpperCase()];
+      return { headers: [['X-API-Key', random.pick(wrong)]], self };
+    }
     case 3:
-      return [['Authorization', `Bearer ${random.pick([...tokens.keys()])}`]];
-    default:
-      return [
-        ['X-API-Key', key],
-        ['Slowlane-User', random.pick(residents).user === '-' ? 'carl' : random.pick(['ann', 'ben', 'an', 'carl'])],
-      ];
+    case 4:
+    case 5: {
+      const [token, asker] = random.pick([...tokens]);
+      const ofToken = residents.find(({ tenant, user }) => tenant === asker.tenant && user === asker.user);
+      return { headers: [['Authorization', `Bearer ${token}`]], self: ofToken ?? self };
+    }
+    default: {
+      const key = actingKeys.find(({ tenant }) => tenant === self.tenant) ?? random.pick(actingKeys);
+      const acting = self.user === '-' ? [] : [['Slowlane-User', self.user] as const];
+      return { headers: [['X-API-Key', key.secret], ...acting], self };
+    }
   }
 }
 
@@ -42,7 +60,7 @@ interface Sound {
 }
 
 /** A request as an app sends it, each route as often as another. */
-function soundRequest(random: Seeded, headers: Headers): Sound {
+function soundRequest(random: Seeded, { headers, self }: Caller): Sound {
   const json = (routeKey: string, value: unknown): Sound => ({
     request: {
       routeKey,
@@ -53,7 +71,7 @@ function soundRequest(random: Seeded, headers: Headers): Sound {
   });
   const idempotencyKey = [
     'Idempotency-Key',
-    random.pick(['new-1', 'new-2', '"new-3"', keyOf('queued'), keyOf('succeeded')]),
+    random.below(4) === 0 ? random.pick([keyOf('queued'), keyOf('succeeded'), '"new-1"']) : `new-${random.below(16)}`,
   ] as const;
   const bare = (routeKey: string, path?: Record<string, string>, query?: Record<string, string>): Sound => ({
     request: {
@@ -63,9 +81,8 @@ function soundRequest(random: Seeded, headers: Headers): Sound {
       ...(query === undefined ? {} : { query }),
     },
   });
-  const id = random.below(3) === 0 ? random.pick(allIds) : idOf(random.pick(residents), 'queued');
-  const uploadId = uploadIdOf(random.pick(residents));
-  const actsFor = headers.find(([name]) => name === 'Slowlane-User')?.[1] ?? 'ann';
+  const id = random.below(2) === 0 ? random.pick(allIds) : idOf(self, 'queued');
+  const uploadId = uploadIdOf(random.below(3) === 0 ? random.pick(residents) : self);
   const feature = random.pick(['upscale', 'stylize']);
   switch (random.below(16)) {
     case 0:
@@ -97,7 +114,7 @@ function soundRequest(random: Seeded, headers: Headers): Sound {
     case 7:
       return bare('GET /api/v1/jobs/by-key');
     case 8:
-      return bare('GET /api/v1/jobs/{id}/result', { id: random.pick(allIds) });
+      return bare('GET /api/v1/jobs/{id}/result', { id: random.pick([random.pick(allIds), idOf(self, 'succeeded')]) });
     case 9:
       return bare('GET /api/v1/jobs', undefined, {
         limit: '3',
@@ -109,7 +126,7 @@ function soundRequest(random: Seeded, headers: Headers): Sound {
     case 11:
       return random.below(2) === 0
         ? bare('DELETE /api/v1/jobs/{id}', { id: random.pick(allIds) })
-        : bare('DELETE /api/v1/users/{user}', { user: random.pick([actsFor, random.pick(residents).user]) });
+        : bare('DELETE /api/v1/users/{user}', { user: random.pick([self, random.pick(residents)]).user });
     case 12:
       return json('POST /api/v1/uploads', { contentType: 'image/jpeg', bytes: 4_000, sha256: 'a1'.repeat(32) });
     case 13:
@@ -133,7 +150,7 @@ it('requests of apps are answered or refused, and harm nobody', { timeout: suite
     runs: runsOf(8_000),
     photo,
     make: (random, _target, tokens) => {
-      const { request, value } = soundRequest(random, credentials(random, tokens));
+      const { request, value } = soundRequest(random, caller(random, tokens));
       let worse = request;
       for (let times = random.below(4); times > 0; times -= 1) worse = worsened(worse, value, random);
       return worse;

@@ -148,6 +148,8 @@ export function spoiled(value: unknown, random: Seeded): unknown {
   if (!isMembers(value) || random.below(12) === 0) return nastyValue(random);
   const names = Object.keys(value);
   const name = names.length === 0 ? 'added' : random.pick(names);
+  // Half of the harm goes to what is inside: it is judged later, and by others.
+  if (isMembers(value[name]) && random.below(2) === 0) return { ...value, [name]: spoiled(value[name], random) };
   switch (random.below(6)) {
     case 0:
       return { ...value, [nastyText(random)]: nastyValue(random) };
@@ -165,8 +167,9 @@ export function spoiled(value: unknown, random: Seeded): unknown {
 /** JSON text that says something else than it should, or is none. */
 export function nastyJson(value: unknown, random: Seeded): string | Uint8Array {
   const text = JSON.stringify(spoiled(value, random)) ?? 'undefined';
+  if (random.below(2) === 0) return text;
   const at = random.below(text.length + 1);
-  switch (random.below(16)) {
+  switch (random.below(14)) {
     case 0:
       return text.slice(0, at);
     case 1:
@@ -197,10 +200,8 @@ export function nastyJson(value: unknown, random: Seeded): string | Uint8Array {
       ]);
     case 12:
       return `${'['.repeat(random.pick([20, 3_000, 20_000]))}${text}`;
-    case 13:
-      return deepened(value, random);
     default:
-      return text;
+      return deepened(value, random);
   }
 }
 

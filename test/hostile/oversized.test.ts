@@ -141,3 +141,13 @@ it.each(['.', '..', 'a b', 'é', 'x'.repeat(201)])('no vendor is asked for a job
   );
   expect([answer.status, wrongWithAnswer(answer)]).toEqual([400, []]);
 });
+
+it.each(['', '\ud800', '../upl_acme_ann', 'upl_acme_ann\0', 'é', 'x'.repeat(65)])(
+  'no upload called %j is looked for',
+  async (uploadId) => {
+    const headers = [key, ['Content-Type', 'application/json'], ['Idempotency-Key', 'upload']] as const;
+    const body = JSON.stringify({ feature: 'upscale', inputs: { image: { uploadId } } });
+    const answer = await target.send(eventOf({ routeKey: 'POST /api/v1/jobs', headers, body }, true));
+    expect([answer.status, wrongWithAnswer(answer)]).toEqual([400, []]);
+  },
+);
