@@ -171,7 +171,7 @@ describe('the same key again', () => {
 });
 
 describe('times', () => {
-  it("it can't be running once its latest send, its travel and the vendor's longest life are over", () => {
+  it("can't be running once its latest send, its travel and the vendor's longest life are over", () => {
     const from = t0 + 10_000 + traits.sendTimeoutMs + 90_000 + clockSkewMs;
     expect(cantBeRunningFrom(dispatching(), traits)).toBe(from);
     expect(cantBeRunningFrom(dispatching(), { ...traits, maxLifeMs: undefined })).toBeUndefined();
@@ -182,7 +182,7 @@ describe('times', () => {
     expect(quarantineEnd(dispatching(), traits)).toBe(end);
   });
 
-  it('it backs off twice as long each time, up to two minutes', () => {
+  it('backs off twice as long each time, up to two minutes', () => {
     expect([0, 1, 2, 3, 6, 7, 50].map(backOffMs)).toEqual([2_000, 2_000, 4_000, 8_000, 64_000, 120_000, 120_000]);
   });
 });

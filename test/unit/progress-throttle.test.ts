@@ -10,7 +10,7 @@ import {
   type Throttle,
 } from '../../lambdas/domain/progress-throttle.ts';
 
-const at = (percent: number, ms: number, stage: string | undefined = undefined): Progress => ({
+const at = (percent: number, ms: number, stage?: string): Progress => ({
   percent,
   stage,
   at: ms,

@@ -94,5 +94,6 @@ it('goes on after a question that threw', async () => {
     throw new Error('broken');
   });
   await expect(broken).rejects.toThrow('broken');
+  await clock.advance(1);
   expect(await pace.run('v', async () => 'answered')).toBe('answered');
 });
