@@ -25,7 +25,7 @@ const words = {
 };
 
 /** As we make them; what is no Unicode could not even be looked for in the store. */
-const uploadId = z.string().regex(/^[\w-]{1,64}$/, 'is no upload id');
+const uploadId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'is no upload id');
 
 export const submitJsonSchema = z.strictObject({
   ...words,
