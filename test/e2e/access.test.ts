@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, it, vi } from 'vitest';
 import { webhookHeaders } from '../../local/studio/webhook-signature.ts';
-import { Api, expectStatus, problemOf } from './harness/api.ts';
+import { Api, problemOf } from './harness/api.ts';
 import { eventually } from './harness/eventually.ts';
 import { refusalOf } from './harness/follower.ts';
 import { drawPicture } from './harness/pictures.ts';
@@ -82,6 +82,15 @@ describe.concurrent('who asks', () => {
       status: 403,
       code: 'feature_not_allowed',
     });
+    await slowlane.studio.fault({ point: 'run', fault: 'slow', seconds: 3_600, feature: 'upscale', times: 1 });
+    const only = await token.submit({ feature: 'upscale', picture });
+    const second = await token.trySubmit({ feature: 'upscale', picture, key: 'second' });
+    expect(problemOf(second)).toMatchObject({ status: 429, code: 'active_jobs_limit' });
+    // It holds back new jobs only, and uses up no key.
+    expect((await token.submit({ feature: 'upscale', picture, key: only.key })).job.id).toBe(only.job.id);
+    await slowlane.studio.clearFaults();
+    await token.done(only.job.id);
+    expect((await token.submit({ feature: 'upscale', picture, key: 'second' })).status).toBe(202);
     expect(problemOf(await api.as('ann').send('/api/v1/jobs'))).toMatchObject({ status: 403, code: 'forbidden' });
     for (const route of ['/api/v1/operator/flagged', '/api/v1/operator/lanes', '/api/v1/operator/jobs/job_x']) {
       expect(problemOf(await api.send(route))).toMatchObject({ status: 403, code: 'forbidden' });
@@ -181,37 +190,5 @@ describe.concurrent('a webhook', () => {
     for (let time = 0; time < 2; time += 1) expect((await post(url, body, genuine)).status).toBeLessThan(300);
     const after = await slowlane.api.job(id);
     expect([after.status, after.version]).toEqual(['succeeded', before.version]);
-  });
-});
-
-describe.concurrent('the erasure of a user', () => {
-  it('leaves tombstones, which answer for their keys for ever, and nobody else’s jobs', async ({ expect }) => {
-    const { operator } = slowlane;
-    const [user, other] = [operator.as('forgotten'), operator.as('remembered')];
-    const kept = await finishedJob(other);
-    const actions = await Promise.all(
-      [0, 1, 2].map((index) =>
-        user.submit({ feature: 'stylize', picture, key: `private-${index}`, metadata: { index } }),
-      ),
-    );
-    const done = await Promise.all(actions.map(({ job }) => user.done(job.id)));
-    const link = done[0]?.result?.url ?? '';
-    expect((await fetch(link)).status).toBe(200);
-
-    const erased = await operator.send('/api/v1/users/forgotten', { method: 'DELETE' });
-    expect(expectStatus(erased, 200)).toMatchObject({ erased: 3, pending: [] });
-    for (const { job, key } of actions) {
-      expect(problemOf(await user.send(`/api/v1/jobs/${job.id}`))).toMatchObject({ status: 410, code: 'job_gone' });
-      const again = await user.trySubmit({ feature: 'stylize', picture, key, metadata: { index: 0 } });
-      expect(problemOf(again)).toMatchObject({ status: 410, code: 'job_gone' });
-      expect(await slowlane.studio.acceptedFor(job.id)).toHaveLength(1);
-      const traces = (await slowlane.tracesOf(job.id)).map((item) => JSON.parse(item) as { sk: { S: string } });
-      expect(traces.filter(({ sk }) => sk.S.startsWith('request#') || sk.S.startsWith('evidence#'))).toEqual([]);
-      const [tombstone] = traces.filter(({ sk }) => sk.S === 'job');
-      expect(Object.keys(tombstone ?? {}).toSorted()).toEqual(['erasedAt', 'owner', 'pk', 'sk']);
-    }
-    expect((await fetch(link)).status).toBeGreaterThanOrEqual(403);
-    expect(await user.list()).toEqual({ jobs: [], nextCursor: null });
-    expect((await other.job(kept)).status).toBe('succeeded');
   });
 });

@@ -10,7 +10,11 @@ let slowlane: Slowlane;
 let picture: Buffer<ArrayBuffer>;
 beforeAll(async () => {
   picture = await drawPicture();
-  slowlane = await startSlowlane({ vendor: { sendTimeoutMs: 2_000 }, limits: { submitsPerMinute: 1_000 } });
+  slowlane = await startSlowlane({
+    impatient: true,
+    vendor: { sendTimeoutMs: 2_000 },
+    limits: { submitsPerMinute: 1_000 },
+  });
 });
 afterAll(async () => {
   await slowlane.stop();
