@@ -55,7 +55,7 @@ describe('a job whose worker is killed while it watches', () => {
     const { runtime } = slowlane;
     const { id, follower } = await runningJob(8);
     await follower.hear('a live value', (message) => (message.type === 'progress' ? message : undefined));
-    expect(await runtime.killWorkers()).toBe(1);
+    expect(await runtime.killWorkers()).toBeGreaterThan(0);
     const killedAtMs = performance.now();
     const done = await follower.hearDone(id);
     expect(done.job).toMatchObject({ status: 'succeeded', progress: { percent: 100 } });

@@ -9,7 +9,7 @@ import type { VendorJob } from './harness/studio.ts';
 vi.setConfig({ testTimeout: 120_000 });
 
 /** A tick's own work, on a loaded machine: it asks, copies the picture and writes. */
-const tickTakesMs = 2_500;
+const tickTakesMs = 4_000;
 
 let slowlane: Slowlane;
 let picture: Buffer<ArrayBuffer>;
