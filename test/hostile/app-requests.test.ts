@@ -184,6 +184,8 @@ it('requests of apps are answered or refused, and harm nobody', { timeout: suite
     '422 image_unreadable',
     '422 parameters_invalid',
     '422 upload_not_found',
+    '429 active_jobs_limit',
+    '429 submit_rate_limit',
   ];
   expect(expected.filter((name) => !answers.has(name))).toEqual([]);
   expect(Object.keys(Object.prototype)).toEqual([]);

@@ -6,11 +6,11 @@ import { askerOf, wrongWithAnswer, wrongWithEffects, type Asker } from './verdic
 
 /** Sends a target what the seeds make up, and gathers what was wrong with the answers. */
 
-const requestsPerTarget = 40;
+const requestsPerTarget = 120;
 const longestAnswerMs = 20_000;
 
 export interface Battered {
-  /** What was wrong, with the seed that shows it again: at most ten. */
+  /** What was wrong, at most ten times, with the seed from which its target was begun. */
   readonly wrong: readonly string[];
   /** How often each status and code was answered: what was not reached was not tried. */
   readonly answers: ReadonlyMap<string, number>;
@@ -50,7 +50,10 @@ export async function batter({ runs, photo, make }: BatterSettings): Promise<Bat
       ...wrongWithAnswer(answer),
       ...wrongWithEffects(target, before, answer, event, askerOf(event, tokens)),
     ];
-    if (found.length > 0) wrong.push(`seed ${seed}: ${found.join('; ')}: ${describe(request)}`);
+    if (found.length > 0)
+      wrong.push(
+        `seed ${seed}, HOSTILE_SEED=${seed - (run % requestsPerTarget)}: ${found.join('; ')}: ${describe(request)}`,
+      );
   }
   return { wrong, answers };
 }

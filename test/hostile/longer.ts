@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * The hostile suites for as long as somebody has time: `node test/hostile/longer.ts [inputs]`, from another seed each time.
- * A failure names the seed; `HOSTILE_SEED` and few inputs show it again.
+ * A failure names the `HOSTILE_SEED` from which the ordinary suites show it again.
  */
 const [inputs = '200000'] = process.argv.slice(2);
 const seed = process.env['HOSTILE_SEED'] ?? String(randomInt(2 ** 31));

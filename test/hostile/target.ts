@@ -95,7 +95,8 @@ export class Target {
   readonly evidence = new MemoryEvidenceStore();
   readonly doorbell = new MemoryDoorbell();
   readonly access = new MemoryAccessStore();
-  readonly limits = { activeJobs: 12, submitsPerMinute: 20 };
+  /** So low that what one target is sent comes upon both. */
+  readonly limits = { activeJobs: 3, submitsPerMinute: 4 };
   readonly secret = { read: async () => signingSecret, refresh: async () => signingSecret };
   readonly clientTokens = createClientTokens({ secret: this.secret, clock: this.clock });
   readonly log = createLog({
