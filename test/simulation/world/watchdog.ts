@@ -22,14 +22,13 @@ const mayBecome: Readonly<Record<State, readonly State[]>> = {
   canceled: ['canceled'],
 };
 
-/** The minimum age, one interval, and what one stalled or dead tick costs. */
-const longestLeakMs = minHoldAgeMs + 4 * tickMs;
-
 /** Looks at the whole world after every effect, and says what must never be so. */
 export class Watchdog {
   readonly violations: Violation[] = [];
   /** A restored table knows less than the world: only what comes of it is judged then. */
   isLenient = false;
+  /** How long a hold may be bound by nobody: the minimum age, one interval, and what a dead or stalled tick costs. */
+  longestLeakMs = minHoldAgeMs + 4 * tickMs;
   /** The runs that a person vouched for. */
   readonly bought = new Set<string>();
   readonly #simulation: Simulation;
@@ -118,7 +117,7 @@ export class Watchdog {
       const isBound = jobs.all().some(({ hold }) => hold?.token === token);
       const since = isBound ? now : (this.#unboundSince.get(token) ?? now);
       this.#unboundSince.set(token, since);
-      if (now - since > longestLeakMs) this.say('3 holds', `${token} of ${unit.jobId} is bound by nobody`);
+      if (now - since > this.longestLeakMs) this.say('3 holds', `${token} of ${unit.jobId} is bound by nobody`);
     }
     const inLane = new Set(jobs.all().flatMap((job) => (job.lane === name ? [job.id] : [])));
     const running = [...vendors.values()].flatMap((vendor) => vendor.running.filter(({ jobId }) => inLane.has(jobId)));
