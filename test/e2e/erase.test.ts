@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { JobBody } from '../../lambdas/http/job-body.ts';
+import { storedName } from '../../lambdas/store/item.ts';
 import { Api, expectStatus, problemOf, type Submitted } from './harness/api.ts';
+import { eventually } from './harness/eventually.ts';
 import { drawPicture } from './harness/pictures.ts';
 import { startSlowlane, type Slowlane } from './harness/slowlane.ts';
 
@@ -70,6 +72,15 @@ async function storedOf({ owner, colour, word }: Person): Promise<readonly strin
   return [...new Set([...items, ...colours, ...words, ...files])].toSorted();
 }
 
+/** The last that a worker writes of a job, after its owner can see that it is done. */
+async function areAnnounced(pasts: readonly Past[]): Promise<void> {
+  const ids = pasts.flatMap(({ submits }) => submits.map(({ job }) => job.id));
+  await eventually('nothing is left to announce', async () => {
+    const items = await Promise.all(ids.map(itemsOf));
+    return items.flat().every((item) => !(storedName('announce') in item)) || undefined;
+  });
+}
+
 async function picturesOf({ done }: Past): Promise<readonly string[]> {
   return await Promise.all(done.map(async (job) => (await slowlane.api.download(job)).toString('base64')));
 }
@@ -91,6 +102,7 @@ describe('the erasure of one user among many', () => {
     if (past === undefined) throw new Error('She has no past.');
     const ids = [...past.submits, flagged].map(({ job }) => job.id);
     const links = past.done.map(({ result }) => result?.url ?? '');
+    await areAnnounced(pasts);
     const before = await Promise.all(others.map(storedOf));
     const picturesBefore = await Promise.all(pasts.map(picturesOf));
     for (const folder of ['inputs', 'results', 'uploads']) {
