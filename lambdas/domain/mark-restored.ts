@@ -79,7 +79,11 @@ async function flagAs(world: RestoringWorld, job: Job): Promise<boolean> {
     case 'queued': {
       const now = world.clock.now();
       const change = { flag: { code, since: now }, maybeSent: true, checkAt: nextTick(now) };
-      return (await world.jobs.move(move('flagRestored', job, change))).kind === 'moved';
+      const moved = await world.jobs.move(move('flagRestored', job, change));
+      if (moved.kind === 'refused') return false;
+      world.notices.note({ kind: 'flagged', job: moved.job });
+      world.feed.send(moved.job.followers, { type: 'job', job: moved.job });
+      return true;
     }
     case 'dispatching':
       return (await flagUnknown(world, job, code)) !== undefined;

@@ -36,6 +36,7 @@ export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> 
     if (now === seen && simulation.isIdle) break;
     seen = now;
   }
+  if (timeline.now() >= begunAt + most) watchdog.say('10 ticks', 'ticks go on changing what is settled');
   watchdog.judge();
   scenario.judge?.(simulation);
   if (!simulation.isIdle) watchdog.say('6 ends', 'somebody is still at work');
@@ -44,7 +45,8 @@ export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> 
 
 function stateOf(simulation: Simulation): string {
   const jobs = simulation.jobs.all().map((job) => ({ ...job, checkAt: 0 }));
-  return JSON.stringify([jobs, simulation.lanes.get(lane), simulation.announcements.length]);
+  const { announcements, evidenceAdded } = simulation;
+  return JSON.stringify([jobs, simulation.lanes.get(lane), announcements.length, evidenceAdded]);
 }
 
 export interface Found {
@@ -130,6 +132,13 @@ function checkClean(scenario: Scenario, { simulation }: Report, explored: Explor
   if (lastMs > (scenario.withinMs ?? Number.POSITIVE_INFINITY)) {
     violations.push({ invariant: 'clean', what: `the last job took ${lastMs} ms` });
   }
+  for (const job of simulation.jobs.all()) {
+    const isTold = simulation.messages.some(
+      (message) => message.type === 'job' && message.job.id === job.id && message.job.state === job.state,
+    );
+    if (!isTold) violations.push({ invariant: '9 followers', what: `nobody was told that ${job.id} is ${job.state}` });
+  }
+  if (simulation.deadLetters > 0) violations.push({ invariant: 'clean', what: 'a ring went unserved' });
   const said = scenario.check?.(simulation);
   if (said !== undefined) violations.push({ invariant: 'clean', what: said });
   for (const error of simulation.errors) violations.push({ invariant: 'clean', what: String(error) });

@@ -12,6 +12,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     pairs: { type: 'string', default: '100' },
     'until-caught': { type: 'boolean', default: false },
+    first: { type: 'string', default: '' },
   },
 });
 
@@ -47,7 +48,10 @@ async function go(level: AsyncIterable<LevelReport>, isOver: () => boolean): Pro
 }
 
 if (replayed === undefined) {
-  await go(levelA(seed, Number(values.pairs), values['until-caught']), () => false);
+  await go(
+    levelA(seed, Number(values.pairs), { stopAtFirst: values['until-caught'], first: values.first }),
+    () => false,
+  );
   await go(levelC(), () => false);
 }
 await go(levelB(seed), () => {

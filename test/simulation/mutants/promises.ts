@@ -203,8 +203,8 @@ export const promiseMutants: readonly Mutant[] = [
     edits: [
       edit(
         'mark-restored',
-        "      return (await world.jobs.move(move('flagRestored', job, change))).kind === 'moved';",
-        '      return change.maybeSent;',
+        "      const moved = await world.jobs.move(move('flagRestored', job, change));",
+        "      const moved = { kind: 'refused' as string, job };",
       ),
     ],
   },

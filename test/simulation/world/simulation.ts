@@ -67,6 +67,7 @@ export class Simulation {
   readonly audit = new MemoryAuditStore();
   readonly vendors: ReadonlyMap<string, SimulatedVendor>;
   readonly announcements: Announcement[] = [];
+  evidenceAdded = 0;
   readonly messages: LiveMessage[] = [];
   readonly notices: Notice[] = [];
   readonly effects: Effect[] = [];

@@ -33,6 +33,8 @@ export class Watchdog {
   readonly bought = new Set<string>();
   readonly #simulation: Simulation;
   readonly #caps = new Map<string, number>();
+  /** The state of each job at each of its versions. */
+  readonly #stored = new Map<string, State>();
   readonly #unboundSince = new Map<string, number>();
   readonly #progressAt = new Map<string, number[]>();
   readonly #announceable = new Map<string, { id: string; at: number }[]>();
@@ -81,6 +83,7 @@ export class Watchdog {
     }
     if (after.state === 'running' && before.state !== 'running') this.#accepted(after);
     this.#rememberAnnouncement(before, after);
+    this.#stored.set(`${id}.${after.version}`, after.state);
   }
 
   /** A worker or a sweep frees a hold. */
@@ -175,6 +178,18 @@ export class Watchdog {
       this.#judgeAnnouncements(job);
     }
     for (const lane of Object.keys(this.#simulation.setup.caps)) this.#judgeHolds(lane);
+    if (!this.isLenient) this.#judgeMessages();
+  }
+
+  /** What a client is shown was so: it can go by the version, and never goes back in time. */
+  #judgeMessages(): void {
+    for (const message of this.#simulation.messages) {
+      if (message.type !== 'job') continue;
+      const { id, version, state } = message.job;
+      const stored = this.#stored.get(`${id}.${version}`) ?? 'queued';
+      if (state !== stored)
+        this.say('9 followers', `${id} was shown ${state} at version ${version}, and was ${stored}`);
+    }
   }
 
   #judgeEnd(job: Job): void {

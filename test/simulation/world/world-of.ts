@@ -39,7 +39,10 @@ export function worldOf(simulation: Simulation, actor: Actor): SimulatedWorld {
     },
     evidence: {
       add: async (id, evidence) =>
-        await through('write', `evidence ${evidence.what}`, () => simulation.evidence.add(id, evidence)),
+        await through('write', `evidence ${evidence.what}`, async () => {
+          simulation.evidenceAdded += 1;
+          await simulation.evidence.add(id, evidence);
+        }),
       read: async (id) => await simulation.evidence.read(id),
     },
     audit: {
