@@ -41,9 +41,14 @@ export class Customers {
         feature: this.#random.chance(0.5) ? 'upscale' : 'stylize',
         picture: this.#random.pick(pictures),
       } as const;
+      const runSeconds = this.#random.between(0.5, 3);
       const isRepeated = this.#random.chance(0.2);
       const isCanceled = this.#random.chance(0.05);
       await pause(dueMs);
+      // Its picture takes its time. Nobody there to be told: then some picture is quick.
+      await this.#scene.studio
+        .fault({ point: 'run', fault: 'slow', seconds: runSeconds, times: 1 })
+        .catch(() => undefined);
       await this.#act(action, isRepeated, isCanceled, untilMs);
     });
     await Promise.all(taps);

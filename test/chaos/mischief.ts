@@ -16,20 +16,28 @@ export class Mischief {
 
   async until(endMs: number): Promise<void> {
     // Whatever the seed says, the worst happens once.
-    const sure = [() => this.#killWorkers(), () => this.#crashGateway(), () => this.#crashStudio()];
+    const sure = [
+      () => this.#killWorkers(),
+      () => this.#crashGateway(),
+      () => this.#crashStudio(),
+      // What only a person can settle: a request that nobody got, and one whose receipts are all lost.
+      () => this.#play({ point: 'submit', fault: 'drop-before-accept', feature: 'stylize', times: 1 }),
+      () => this.#play({ point: 'webhook', fault: 'silent', feature: 'stylize', times: 4 }),
+      () => this.#play({ point: 'submit', fault: 'drop-after-accept', feature: 'stylize', times: 1 }),
+    ];
     while (performance.now() < endMs) {
       const next = sure.shift();
       await (next === undefined ? this.#any() : next());
-      await pause(this.#random.between(500, 4_000));
+      await pause(this.#random.between(300, 2_500));
     }
   }
 
   async #any(): Promise<void> {
     const lot = this.#random.next();
     if (lot < 0.2) return await this.#killWorkers();
-    if (lot < 0.25) return await this.#crashGateway();
-    if (lot < 0.3) return await this.#crashStudio();
-    await this.#misbehave();
+    if (lot < 0.24) return await this.#crashGateway();
+    if (lot < 0.27) return await this.#crashStudio();
+    await this.#play(this.#fault());
   }
 
   async #killWorkers(): Promise<void> {
@@ -46,8 +54,7 @@ export class Mischief {
     await this.#scene.crashStudio(this.#random.between(0, 3_000));
   }
 
-  async #misbehave(): Promise<void> {
-    const fault = this.#fault();
+  async #play(fault: Fault): Promise<void> {
     this.#count(`${fault.point} ${fault.fault}`);
     await this.#scene.studio.fault(fault);
   }
