@@ -67,10 +67,12 @@ async function start(options: LocalOptions, teardown: Teardown): Promise<LocalEn
   const studioStart = withStudio
     ? ensureStudio({ dataFolder, host: studioHost, port: studioPort })
     : Promise.resolve(undefined);
+  let serving = false;
   teardown.add(async () => {
     // A studio that could not start has told so below, and there is nothing to stop.
     const started = await studioStart.catch(() => undefined);
-    await started?.stop();
+    // Who could not start because another Slowlane is at work here leaves it the studio.
+    if (serving || started?.found === false) await started?.stop();
   });
   const gatewayTeardown = new Teardown();
   teardown.add(() => gatewayTeardown.run());
@@ -93,6 +95,7 @@ async function start(options: LocalOptions, teardown: Teardown): Promise<LocalEn
   });
   gatewayTeardown.add(() => gateway.stop());
   const { functions, socketUrl, endpoints } = gateway;
+  serving = true;
   return {
     url: front.publicUrl,
     socketUrl,

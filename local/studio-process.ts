@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
+import http from 'node:http';
 import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,6 +23,8 @@ export interface StudioSecret {
 export interface RunningStudio {
   readonly url: string;
   readonly secret: StudioSecret;
+  /** True where it ran before: somebody else may be at work with it. */
+  readonly found: boolean;
   /** Ends the studio, whether this process started it or an earlier one did. */
   stop(): Promise<void>;
 }
@@ -44,15 +47,24 @@ export async function ensureStudio(options: StudioOptions): Promise<RunningStudi
   const secret = await ensureSecret(folder);
   const processFile = path.join(folder, 'process.json');
   const left = await readJson(processFile, processSchema);
-  if (left !== undefined && (await isHealthy(left.url))) return running(left.url, secret, processFile, left.pid);
+  if (left !== undefined && (await isHealthy(left.url))) {
+    return { ...running(left.url, secret, processFile, left.pid), found: true };
+  }
   const wanted = `http://127.0.0.1:${options.port}`;
-  if (options.port !== 0 && (await isHealthy(wanted))) return running(wanted, secret, processFile, undefined);
+  if (options.port !== 0 && (await isHealthy(wanted))) {
+    return { ...running(wanted, secret, processFile, undefined), found: true };
+  }
   const started = await startStudio(options, folder, secret);
   await writeFile(processFile, JSON.stringify(started));
-  return running(started.url, secret, processFile, started.pid);
+  return { ...running(started.url, secret, processFile, started.pid), found: false };
 }
 
-function running(url: string, secret: StudioSecret, processFile: string, pid: number | undefined): RunningStudio {
+function running(
+  url: string,
+  secret: StudioSecret,
+  processFile: string,
+  pid: number | undefined,
+): Omit<RunningStudio, 'found'> {
   return {
     url,
     secret,
@@ -95,10 +107,18 @@ async function startStudio(options: StudioOptions, folder: string, secret: Studi
     const said = (await readFile(logFile)).subarray(size).toString();
     const url = /^studio ready (\S+)$/m.exec(said)?.[1];
     if (url !== undefined) return { pid, url };
-    if (child.exitCode !== null) throw new Error(`The studio ended as it started:\n${said}`);
+    if (child.exitCode !== null) throw new Error(whyItEnded(said, options));
     await pause(20);
   }
   throw new Error(`The studio did not start within ${startLimitMs / 1000} s: see ${logFile}`);
+}
+
+function whyItEnded(said: string, { port, dataFolder }: StudioOptions): string {
+  if (said.includes('EADDRINUSE')) return `Port ${port} is taken: set STUDIO_PORT to another one.`;
+  if (said.includes('database is locked')) {
+    return `Another studio has ${path.join(dataFolder, 'studio')} open: is Slowlane already running?`;
+  }
+  return `The studio ended as it started:\n${said}`;
 }
 
 async function untilGone(isThere: () => Promise<boolean>, limitMs: number): Promise<void> {
@@ -106,11 +126,15 @@ async function untilGone(isThere: () => Promise<boolean>, limitMs: number): Prom
   while (Date.now() < giveUpAtMs && (await isThere())) await pause(20);
 }
 
+/** Not by `fetch`: that refuses the ports of old protocols, and 4190 is one of them. */
 async function isHealthy(url: string): Promise<boolean> {
+  const request = http.get(`${url}/control/health`, { agent: false, signal: AbortSignal.timeout(2_000) });
+  // `once` below throws the same error, and none may be thrown after it.
+  request.on('error', () => undefined);
   try {
-    const answer = await fetch(`${url}/control/health`, { signal: AbortSignal.timeout(2_000) });
-    await answer.body?.cancel();
-    return answer.status === 200;
+    const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
+    answer.on('error', () => undefined).resume();
+    return answer.statusCode === 200;
   } catch {
     // Nothing listens there: that is the answer.
     return false;

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -48,6 +50,41 @@ it('uses what already answers on the wanted port, and leaves it running', async 
   expect(await isUp(first.url)).toBe(true);
   await first.stop();
   await rm(other, { recursive: true });
+});
+
+/** Ports that `fetch` refuses, as 4190, the studio's own, is one. */
+const refusedByFetch = [6000, 6566, 6697, 5061, 4045, 4190, 10080];
+
+async function firstFree(ports: readonly number[]): Promise<number> {
+  for (const port of ports) {
+    const server = createServer();
+    const listening = once(server, 'listening');
+    server.listen(port, '127.0.0.1');
+    const free = await listening.then(
+      () => true,
+      () => false,
+    );
+    if (!free) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
+  throw new Error(`None of ${ports.join(', ')} is free.`);
+}
+
+it('finds it on a port of an old protocol too', async () => {
+  const first = await start(await firstFree(refusedByFetch));
+  const second = await start();
+  expect(second).toMatchObject({ url: first.url, found: true });
+  await second.stop();
+});
+
+it('says which setting moves it off a port that is taken', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await expect(start(port)).rejects.toThrow(`Port ${port} is taken: set STUDIO_PORT to another one.`);
+  server.close();
 });
 
 it('keeps what the studio says in its folder', async () => {
