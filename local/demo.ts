@@ -12,24 +12,54 @@ import { startLocal, type LocalEnvironment } from './start-local.ts';
 /** From nothing to a picture on disk: `npm run demo -- [photo]`. */
 
 const ownPhoto = path.join(import.meta.dirname, '../test/fixtures/photo.jpg');
+const whyUnread: Readonly<Record<string, string>> = {
+  ENOENT: 'There is no such file.',
+  EISDIR: 'That is a folder. Name a JPEG, PNG or WebP.',
+  EACCES: 'You may not read it.',
+};
 const limits = { maxBytes: 20_000_000, maxPixels: 512 * 512 };
 
 async function demo(photoPath: string): Promise<void> {
   const photo = await readPhoto(photoPath);
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'slowlane-demo-'));
-  let local: LocalEnvironment | undefined;
+  console.log('Starting Slowlane on this machine (the first time also builds it)…');
+  const starting = startLocal({ dataDir, quiet: true });
+  let cleaned: Promise<void> | undefined;
+  const cleanUp = () => (cleaned ??= clean(starting, dataDir));
+  stopOnSignal(cleanUp);
   try {
-    console.log('Starting Slowlane on this machine (the first time also builds it)…');
-    local = await startLocal({ dataDir, quiet: true });
-    await show(local, photoPath, photo);
+    await show(await starting, photoPath, photo);
   } finally {
-    await local?.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await cleanUp();
+  }
+}
+
+async function clean(starting: Promise<LocalEnvironment>, dataDir: string): Promise<void> {
+  // What could not start has nothing to stop.
+  const started = await starting.catch(() => undefined);
+  await started?.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+let stopping = false;
+
+/** The studio is a process of its own: it would outlive this one. */
+function stopOnSignal(cleanUp: () => Promise<void>): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      // Who asks twice doesn't want to wait.
+      if (stopping) process.exit(1);
+      stopping = true;
+      console.error('\nStopping…');
+      void cleanUp().finally(() => process.exit(130));
+    });
   }
 }
 
 async function readPhoto(photoPath: string): Promise<Buffer<ArrayBuffer>> {
-  const photo = Buffer.from(await readFile(photoPath));
+  const photo = await readFile(photoPath).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`${photoPath}: ${whyUnread[error.code ?? ''] ?? error.message}`, { cause: error });
+  });
   const seen = inspectPicture(photo, limits);
   if (seen.kind === 'refused') throw new Error(`${photoPath}: ${seen.detail}`);
   console.log(`Photo: ${photoPath}, ${seen.width}×${seen.height}, ${photo.byteLength} bytes`);
@@ -53,7 +83,9 @@ async function show(local: LocalEnvironment, photoPath: string, photo: Buffer<Ar
   console.log(`  idempotency key        ${key}`);
   console.log(`  job                    ${done.id}, ${done.status}, version ${done.version}`);
   console.log(`  accepted by the vendor ${vendorCalls} time${vendorCalls === 1 ? '' : 's'}`);
-  console.log(`  stored writes          ${done.version} versions of the job; ${bar.values} values shown`);
+  console.log(
+    `  stored writes          ${done.version} versions of the job; ${bar.values} value${bar.values === 1 ? '' : 's'} shown`,
+  );
   console.log(`  seconds                ${seconds}`);
 }
 
@@ -78,6 +110,9 @@ try {
   await demo(path.resolve(process.env['INIT_CWD'] ?? '.', process.argv[2] ?? ownPhoto));
   process.exit(0);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exit(1);
+  // A demo that is being stopped breaks off somewhere; that is no news.
+  if (!stopping) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(1);
+  }
 }

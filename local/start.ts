@@ -1,19 +1,9 @@
-import * as z from 'zod';
 import { localKeys } from './seed-keys.ts';
 import { startLocal } from './start-local.ts';
-
-const settings = z
-  .object({
-    HOST: z.string().min(1).default('127.0.0.1'),
-    PORT: z.coerce.number().int().min(0).max(65_535).default(4100),
-    STUDIO_PORT: z.coerce.number().int().min(0).max(65_535).default(4190),
-    DATA_DIR: z.string().min(1).default('.slowlane'),
-    PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
-    LOCAL_RECONCILE_SECONDS: z.coerce.number().positive().optional(),
-  })
-  .parse(process.env);
+import { readStartVariables } from './start-variables.ts';
 
 try {
+  const settings = readStartVariables(process.env);
   const local = await startLocal({
     host: settings.HOST,
     port: settings.PORT,

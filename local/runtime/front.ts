@@ -40,11 +40,7 @@ export class Front {
   static async listen(options: FrontOptions): Promise<Front> {
     const server = createServer({ keepAliveTimeout: 60_000 });
     await new Promise<void>((resolve, reject) => {
-      server.once('error', (error: NodeJS.ErrnoException) =>
-        reject(
-          error.code === 'EADDRINUSE' ? new Error(`Port ${options.port} is taken: set PORT to another one.`) : error,
-        ),
-      );
+      server.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, options)));
       server.listen(options.port, options.host, resolve);
     });
     return new Front(server, options);
@@ -78,6 +74,21 @@ export class Front {
       console.error(`Upgrade of ${request.url}:`, error);
       refuse(stream, 500, 'Internal Server Error');
     }
+  }
+}
+
+function explain(error: NodeJS.ErrnoException, { host, port }: FrontOptions): Error {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new Error(`Port ${port} is taken: set PORT to another one.`);
+    case 'EACCES':
+      return new Error(`Port ${port} is not for everybody: set PORT to one above 1023.`);
+    case 'ENOTFOUND':
+    case 'EADDRNOTAVAIL':
+    case 'EAI_AGAIN':
+      return new Error(`HOST is ${host}, which is no address of this machine.`);
+    default:
+      return error;
   }
 }
 
