@@ -1,7 +1,5 @@
 import { paginateListTables, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
-
-/** What a person did wrong; said without a stack. */
-export class UsageError extends Error {}
+import { UsageError } from './usage.ts';
 
 /** The data stack's only table: CloudFormation names it after the stack. */
 export async function findTable(client: DynamoDBClient, environment: string): Promise<string> {

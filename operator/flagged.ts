@@ -4,9 +4,10 @@ import { flaggedListSchema } from '../lambdas/http/list-flagged.ts';
 import { operatorJobReadSchema } from '../lambdas/http/operate-jobs.ts';
 import { settledSchema } from '../lambdas/http/settled.ts';
 import { settledManySchema } from '../lambdas/http/settle-many.ts';
-import { type OperatorApi, readAccess, UsageError } from './operator-api.ts';
+import { type OperatorApi, readAccess } from './operator-api.ts';
 import { shownJob, shownLine } from './shown-job.ts';
 import { explainRefusal, realTerminal, runInTerminal, type ExitCode, type TerminalTool } from './terminal-tool.ts';
+import { HelpWanted, UsageError } from './usage.ts';
 
 const USAGE = `Shows and settles the jobs that wait for a person, over the deployment's own API.
 
@@ -44,6 +45,7 @@ function readArguments(argv: readonly string[]) {
         'dry-run': { type: 'boolean', default: false },
         yes: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     });
   } catch (error) {
@@ -62,6 +64,7 @@ interface Session {
 /** @throws UsageError where the arguments make no sense, UnansweredError where the API does not answer. */
 export async function manageFlagged(argv: readonly string[], tool: TerminalTool): Promise<ExitCode> {
   const { values: options, positionals } = readArguments(argv);
+  if (options.help) throw new HelpWanted();
   const [verb, subject, ...rest] = positionals;
   if (rest.length > 0) throw new UsageError(`What is ${rest.join(' ')}?`);
   const { url, key } = readAccess(options, tool.variables);

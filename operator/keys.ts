@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   isUserName,
   SCOPES,
@@ -12,7 +11,9 @@ import {
 import type { Clock } from '../lambdas/domain/ports.ts';
 import { systemClock } from '../lambdas/runtime/clock.ts';
 import { DynamoAccessStore } from '../lambdas/store/dynamo-access-store.ts';
-import { findTable, UsageError } from './find-table.ts';
+import { runWithAws } from './aws-terminal.ts';
+import { findTable } from './find-table.ts';
+import { HelpWanted, UsageError } from './usage.ts';
 
 const USAGE = `Manages the API keys of servers, in the table of one environment, with your own AWS credentials.
 
@@ -56,6 +57,7 @@ function readArguments(argv: readonly string[]) {
         tenant: { type: 'string' },
         name: { type: 'string' },
         scopes: { type: 'string', default: 'jobs' },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     });
     return { values, positionals };
@@ -75,6 +77,7 @@ function readScopes(list: string): Scope[] {
 /** @throws UsageError where the arguments are wrong or the key is not there. */
 export async function manageKeys(argv: readonly string[], tool: KeysTool): Promise<void> {
   const { values, positionals } = readArguments(argv);
+  if (values.help) throw new HelpWanted();
   const { environment, table, tenant, name } = values;
   const [verb, keyId] = positionals;
   if (environment === undefined || !ENVIRONMENT_NAME.test(environment)) {
@@ -135,20 +138,13 @@ async function revokeKey(store: AccessStore, keyId: string, { clock, explain }: 
 }
 
 if (import.meta.main) {
-  const client = new DynamoDBClient({});
-  try {
-    await manageKeys(process.argv.slice(2), {
+  process.exitCode = await runWithAws(USAGE, (client) =>
+    manageKeys(process.argv.slice(2), {
       openStore: async (environment, table) =>
         new DynamoAccessStore(client, table ?? (await findTable(client, environment))),
       clock: systemClock,
       print: (line) => console.log(line),
       explain: (line) => console.error(line),
-    });
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    console.error(`${error.message}\n\n${USAGE}`);
-    process.exitCode = 2;
-  } finally {
-    client.destroy();
-  }
+    }),
+  );
 }

@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { laneListSchema, laneSchema, type LaneBody } from '../lambdas/http/operate-lanes.ts';
-import { type OperatorApi, readAccess, UsageError } from './operator-api.ts';
+import { type OperatorApi, readAccess } from './operator-api.ts';
 import { explainRefusal, realTerminal, runInTerminal, type ExitCode, type TerminalTool } from './terminal-tool.ts';
+import { HelpWanted, UsageError } from './usage.ts';
 
 const USAGE = `Shows and changes the lanes of a deployment, over its own API.
 
@@ -27,6 +28,7 @@ function readArguments(argv: readonly string[]) {
         reason: { type: 'string' },
         'dry-run': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     });
   } catch (error) {
@@ -39,6 +41,7 @@ type Options = ReturnType<typeof readArguments>['values'];
 /** @throws UsageError where the arguments make no sense, UnansweredError where the API does not answer. */
 export async function manageLanes(argv: readonly string[], tool: TerminalTool): Promise<ExitCode> {
   const { values: options, positionals } = readArguments(argv);
+  if (options.help) throw new HelpWanted();
   const [verb, lane, ...rest] = positionals;
   if (rest.length > 0) throw new UsageError(`What is ${rest.join(' ')}?`);
   const { url, key } = readAccess(options, tool.variables);

@@ -1,12 +1,18 @@
 import * as z from 'zod';
+import { UsageError } from './usage.ts';
 
 /** The operator routes of one deployment, as its tools call them: over HTTP, with a key of scope `operator`. */
 
-/** What a person did wrong; said without a stack. */
-export class UsageError extends Error {}
+/** No answer, or none of ours. */
+export class UnansweredError extends Error {
+  /** Whether anything was asked to change: then it may have taken effect nevertheless. */
+  readonly ordered: boolean;
 
-/** No answer, or none of ours. An order may have taken effect nevertheless. */
-export class UnansweredError extends Error {}
+  constructor(message: string, ordered: boolean, options?: ErrorOptions) {
+    super(message, options);
+    this.ordered = ordered;
+  }
+}
 
 const problemSchema = z.looseObject({ code: z.string(), title: z.string(), detail: z.string() });
 export type ApiProblem = z.infer<typeof problemSchema>;
@@ -47,7 +53,8 @@ export function createOperatorApi(url: string, key: string): OperatorApi {
       }
       const problem = problemSchema.safeParse(raw);
       if (problem.success) return { kind: 'refused', problem: problem.data };
-      throw new UnansweredError(`${target.origin} answered ${status}, and nothing that this tool understands.`);
+      const strange = `${target.origin} answered ${status}, and nothing that this tool understands: is it the output ApiUrl?`;
+      throw new UnansweredError(strange, method !== 'GET');
     },
   };
 }
@@ -69,7 +76,7 @@ async function request(
     });
     return { status: response.status, text: await response.text() };
   } catch (error) {
-    throw new UnansweredError(`${target.origin} does not answer.`, { cause: error });
+    throw new UnansweredError(`${target.origin} does not answer.`, method !== 'GET', { cause: error });
   }
 }
 
@@ -92,7 +99,7 @@ export function readAccess(
   const [wrong] = read.error.issues;
   throw new UsageError(
     wrong?.path[0] === 'url'
-      ? 'Which deployment? Say --url, or set SLOWLANE_URL'
+      ? 'Which deployment? Set SLOWLANE_URL to the output ApiUrl of its stack, or say --url'
       : 'With which key? Set SLOWLANE_KEY, or say --key',
   );
 }

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { markRestored } from '../lambdas/domain/mark-restored.ts';
 import { systemClock } from '../lambdas/runtime/clock.ts';
 import { DynamoAuditStore } from '../lambdas/store/dynamo-audit-store.ts';
@@ -8,8 +8,10 @@ import { DynamoEvidenceStore } from '../lambdas/store/dynamo-evidence-store.ts';
 import { DynamoJobIndex } from '../lambdas/store/dynamo-job-index.ts';
 import { DynamoJobStore } from '../lambdas/store/dynamo-job-store.ts';
 import { DynamoLaneStore } from '../lambdas/store/dynamo-lane-store.ts';
-import { environmentNamed } from '../lib/environments.ts';
-import { findTable, UsageError } from './find-table.ts';
+import { type Environment, environmentNamed } from '../lib/environments.ts';
+import { runWithAws } from './aws-terminal.ts';
+import { findTable } from './find-table.ts';
+import { HelpWanted, UsageError } from './usage.ts';
 
 const usage = `After a restore from a backup: pauses every lane, then flags every job that was not ended, with your own AWS credentials.
 
@@ -19,22 +21,40 @@ Run it on the restored table before any worker can see it. Afterwards settle wha
 
 const dayMs = 86_400_000;
 
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: {
+        environment: { type: 'string' },
+        table: { type: 'string' },
+        'restored-to': { type: 'string' },
+        reason: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : 'The arguments are not readable');
+  }
+}
+
+function readEnvironment(name: string): Environment {
+  try {
+    return environmentNamed(name);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
 function readArguments(argv: readonly string[]) {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      environment: { type: 'string' },
-      table: { type: 'string' },
-      'restored-to': { type: 'string' },
-      reason: { type: 'string' },
-    },
-  });
+  const values = parse(argv);
+  if (values.help) throw new HelpWanted();
   const { environment, table, reason } = values;
   if (environment === undefined) throw new UsageError('--environment is missing');
   if (reason === undefined) throw new UsageError('--reason is missing');
   const restoredTo = Date.parse(values['restored-to'] ?? '');
   if (Number.isNaN(restoredTo)) throw new UsageError('--restored-to is missing or no time');
-  return { environment: environmentNamed(environment), table, reason, restoredTo };
+  return { environment: readEnvironment(environment), table, reason, restoredTo };
 }
 
 async function main(client: DynamoDBClient): Promise<void> {
@@ -57,13 +77,4 @@ async function main(client: DynamoDBClient): Promise<void> {
   console.log(`Paused: ${paused.join(', ')}. Flagged: ${flagged}. Left as they were: ${left}.`);
 }
 
-const client = new DynamoDBClient({});
-try {
-  await main(client);
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  console.error(`${error.message}\n\n${usage}`);
-  process.exitCode = 2;
-} finally {
-  client.destroy();
-}
+process.exitCode = await runWithAws(usage, main);

@@ -1,4 +1,5 @@
-import { type ApiProblem, createOperatorApi, type OperatorApi, UnansweredError, UsageError } from './operator-api.ts';
+import { type ApiProblem, createOperatorApi, type OperatorApi, UnansweredError } from './operator-api.ts';
+import { HelpWanted, UsageError } from './usage.ts';
 
 /** What a tool of the terminal works with; tests give it another. */
 export interface TerminalTool {
@@ -22,12 +23,17 @@ export async function runInTerminal(
   try {
     return await run(tool);
   } catch (error) {
+    if (error instanceof HelpWanted) {
+      tool.print(usage);
+      return 0;
+    }
     if (error instanceof UsageError) {
       tool.explain(`${error.message}\n\n${usage}`);
       return 2;
     }
     if (!(error instanceof UnansweredError)) throw error;
-    tool.explain(`${error.message} Whether an order took effect is not known: look before you repeat it.`);
+    const advice = error.ordered ? ' Whether the order took effect is not known: look before you repeat it.' : '';
+    tool.explain(`${error.message}${advice}`);
     return 1;
   }
 }
@@ -40,6 +46,7 @@ export function explainRefusal(
     ...(typeof allowedFrom === 'string' ? [`Allowed from ${allowedFrom} on.`] : []),
     ...(typeof ceiling === 'number' ? [`The ceiling is ${ceiling}.`] : []),
     ...(typeof jobId === 'string' ? [`It is ${jobId}.`] : []),
+    ...(code === 'still_may_run' ? ['Here: --not-running, and only if you looked it up at the vendor.'] : []),
   ];
   tool.explain([`${title} (${code}). ${detail}`, ...more].join(' '));
   return 1;

@@ -203,7 +203,7 @@ describe('without an answer', () => {
     gateway.put('needs_attention');
     server.interferes = (response) => response.destroy();
     expect(await flagged('fail job_a --generation 1', ...because)).toBe(1);
-    expect(explained[0]).toContain('Whether an order took effect is not known');
+    expect(explained[0]).toContain('Whether the order took effect is not known');
     expect(server.requests).toEqual(['POST /api/v1/operator/jobs/job_a/fail']);
   });
 
@@ -212,6 +212,7 @@ describe('without an answer', () => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Hello</html>');
     expect(await flagged('list')).toBe(1);
     expect(explained[0]).toContain('answered 200, and nothing that this tool understands');
+    expect(explained[0]).not.toContain('took effect');
   });
 
   it('carries its key to no other place', async () => {

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { secretSha256 } from '../../../lambdas/domain/access.ts';
 import { manageKeys } from '../../../operator/keys.ts';
-import { UsageError } from '../../../operator/find-table.ts';
+import { HelpWanted, UsageError } from '../../../operator/usage.ts';
+import { explainAws } from '../../../operator/aws-terminal.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 import { MemoryAccessStore } from '../../fakes/memory-access-store.ts';
 
@@ -91,4 +92,23 @@ it.each([
   await expect(keys(line)).rejects.toThrow(UsageError);
   expect(await store.listKeys()).toEqual([]);
   expect(printed).toEqual([]);
+});
+
+it('knows --help, whatever else is said', async () => {
+  await expect(keys('--help')).rejects.toThrow(HelpWanted);
+  await expect(keys('create -h')).rejects.toThrow(HelpWanted);
+});
+
+describe('without access to AWS', () => {
+  it('says what is missing, not where it was noticed', () => {
+    expect(explainAws(new Error('Region is missing'))).toContain('AWS_REGION');
+    const noCredentials = Object.assign(new Error('Could not load'), { name: 'CredentialsProviderError' });
+    expect(explainAws(noCredentials)).toContain('AWS_PROFILE');
+    const denied = Object.assign(new Error('not you'), { name: 'AccessDeniedException', $metadata: {} });
+    expect(explainAws(denied)).toBe('AWS refuses: not you (AccessDeniedException)');
+  });
+
+  it('leaves our own faults alone', () => {
+    expect(explainAws(new TypeError('x is not a function'))).toBeUndefined();
+  });
 });

@@ -87,3 +87,9 @@ it.each([
   expect(explained.join()).toContain('THE USAGE');
   expect(server.requests).toEqual([]);
 });
+
+it('says how it is used, as an answer', async () => {
+  expect(await lanes('--help')).toBe(0);
+  expect(printed).toEqual(['THE USAGE']);
+  expect(explained).toEqual([]);
+});
