@@ -151,7 +151,7 @@ describe('jobs-api: what it reads', () => {
     expect(outcome).toMatchObject({ kind: 'refused', status: 422 });
     const message = 'message' in outcome ? outcome.message : '';
     expect(message).toMatch(/^Too large for \[secret\] x+…$/);
-    expect(message).toHaveLength(200);
+    expect(message).toHaveLength(160);
   });
 
   it('a documented "not taken" is throttled', async () => {
