@@ -113,6 +113,18 @@ export const lifecycle = {
     unbinds: true,
     why: 'proven not taken, and no earlier send unknown',
   },
+  releaseUntried: {
+    ...nothing,
+    from: ['dispatching'],
+    to: 'queued',
+    compares: ['attempt'],
+    requires: ['never-unknown', 'no-vendor-job', 'no-cancel'],
+    raises: ['attempt'],
+    sets: ['checkAt'],
+    clears: [...takenSend, 'tries', 'firstTriedAt'],
+    unbinds: true,
+    why: "proven not taken, and the fault is our account's: it spends none of the job's sends",
+  },
   releaseCanceled: {
     ...nothing,
     ...toTerminal,

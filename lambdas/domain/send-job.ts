@@ -143,7 +143,7 @@ async function follow(
     case 'release':
       await tripLane(world, job, next.trip, since);
       await backOff(world, job, next.delayMs, next.trip);
-      await releaseOwn(world, job, next.delayMs);
+      await releaseOwn(world, job, next.delayMs, next.trip === undefined ? 'release' : 'releaseUntried');
       return undefined;
     case 'keep':
       await tripLane(world, job, next.trip, since);
@@ -209,8 +209,13 @@ async function refuseOrFlag(world: World, job: Job<'dispatching'>, failure: { co
   }
 }
 
-async function releaseOwn(world: World, job: Job<'dispatching'>, delayMs: number): Promise<void> {
-  const released = await release(world, job, delayMs);
+async function releaseOwn(
+  world: World,
+  job: Job<'dispatching'>,
+  delayMs: number,
+  how: 'release' | 'releaseUntried',
+): Promise<void> {
+  const released = await release(world, job, delayMs, how);
   if (released !== undefined) return;
   const read = await world.jobs.read(job.id);
   const actual = read?.kind === 'job' ? read.job : undefined;

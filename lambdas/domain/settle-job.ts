@@ -87,15 +87,23 @@ export async function expire(world: World, job: Job<'queued'>): Promise<Job | un
   return await afterUnbinding(world, job, 'expire', moved);
 }
 
-/** Back to the queue, or to its end if its owner asked for that; the condition tells which. */
-export async function release(world: World, job: Job<'dispatching'>, delayMs: number): Promise<Job | undefined> {
-  const moved = await world.jobs.move(move('release', job, { checkAt: job.queuedAt + job.maxQueueMs }));
+/**
+ * Back to the queue, or to its end if its owner asked for that; the condition tells which. `releaseUntried`: it was our
+ * account that was refused, and an account that is refused for an hour must not use up what its jobs may be sent.
+ */
+export async function release(
+  world: World,
+  job: Job<'dispatching'>,
+  delayMs: number,
+  how: 'release' | 'releaseUntried' = 'release',
+): Promise<Job | undefined> {
+  const moved = await world.jobs.move(move(how, job, { checkAt: job.queuedAt + job.maxQueueMs }));
   const actual = moved.kind === 'refused' ? moved.actual : undefined;
   if (actual?.state === 'dispatching' && actual.attempt === job.attempt && actual.cancelRequestedAt !== undefined) {
     const canceled = await world.jobs.move(move('releaseCanceled', actual, ending(world)));
     return await afterUnbinding(world, job, 'releaseCanceled', canceled);
   }
-  return await afterUnbinding(world, job, 'release', moved, delayMs);
+  return await afterUnbinding(world, job, how, moved, delayMs);
 }
 
 /** From `needs_attention`, by proof that nothing of this generation was taken. */

@@ -10,7 +10,7 @@ export interface Report {
 }
 
 const most = 30 * 60_000;
-const quietMs = 5 * 60_000;
+const usualQuietMs = 5 * 60_000;
 
 /** One run of a scenario: until nothing moves any more, whatever went wrong at the planned effects. */
 export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> {
@@ -28,7 +28,7 @@ export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> 
   const begunAt = timeline.now();
   simulation.scheduleTicks(40, scenario.overlap);
   scenario.begin(simulation);
-  await timeline.runUntil(begunAt + quietMs);
+  await timeline.runUntil(begunAt + (scenario.quietMs ?? usualQuietMs));
   // Settled looks the same before and after two more ticks; what never settles is judged as it stands.
   for (let seen = stateOf(simulation); timeline.now() < begunAt + most;) {
     await timeline.runUntil(timeline.now() + 120_000);

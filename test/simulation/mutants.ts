@@ -54,9 +54,9 @@ function lastCaught(): ReadonlyMap<string, string> {
 }
 
 /** The same seed for each: the table is the same whenever it is made. */
-function simulate(copy: string, { name }: Mutant): Verdict {
+function simulate(copy: string, first: string): Verdict {
   const bounds = ['--seed', '1', '--pairs', '10', '--seconds', values.seconds];
-  const args = ['test/simulation/run.ts', '--until-caught', ...bounds, '--first', hints.get(name) ?? ''];
+  const args = ['test/simulation/run.ts', '--until-caught', ...bounds, '--first', first];
   const ran = spawnSync(process.execPath, args, { cwd: copy, encoding: 'utf8', timeout: timeoutMs });
   if (ran.status === 0) return undefined;
   const last = ran.stdout.trimEnd().split('\n').at(-1) ?? '';
@@ -90,12 +90,14 @@ function tableOf(results: readonly { readonly mutant: Mutant; readonly verdict: 
 
 const hints = lastCaught();
 const copy = copySources();
+const healthy = simulate(copy, '');
+if (healthy !== undefined) throw new Error(`Without any mutant: ${healthy.by}: ${healthy.how}`);
 const results: { readonly mutant: Mutant; readonly verdict: Verdict }[] = [];
 try {
   for (const mutant of mutants) {
     if (values.only !== undefined && !mutant.name.includes(values.only)) continue;
     const restore = plantIn(copy, mutant);
-    const verdict = simulate(copy, mutant);
+    const verdict = simulate(copy, hints.get(mutant.name) ?? '');
     restore();
     results.push({ mutant, verdict });
     console.log(`${verdict === undefined ? 'SURVIVED' : 'caught'}  ${mutant.source}  ${mutant.name}`);

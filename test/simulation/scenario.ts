@@ -19,6 +19,8 @@ export interface Scenario {
   /** Without any fault, the last one ends so soon: nobody waits for a tick. */
   readonly withinMs?: number;
   readonly workerShiftMs?: number;
+  /** How long it is left alone before it is asked whether anything still moves. */
+  readonly quietMs?: number;
   readonly indexLagMs?: number;
   /** Of each effect, there and back: sandboxes that start together run side by side. */
   readonly latencyMs?: number;

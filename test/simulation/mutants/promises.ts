@@ -153,6 +153,12 @@ export const promiseMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a bad key uses up what a job may be sent',
+    why: 'when the account is well again, the first throttling fails what waited longest',
+    source: 'design §6',
+    edits: [edit('send-job', "next.trip === undefined ? 'release' : 'releaseUntried'", "'release'")],
+  },
+  {
     name: 'a pause counts as waiting',
     why: 'a lane that was paused for a while fails its whole queue',
     source: 'design §7',

@@ -58,7 +58,9 @@ export const answers: readonly Scenario[] = [
   {
     name: 'none: synchronous',
     vendors: [{ ...none, isSynchronous: true, runMs: 18_000, traits: { sendTimeoutMs: 20_000 } }],
-    begin: (simulation) => submit(simulation, ['a', 'b', 'c'], 'v'),
+    begin: (simulation) => {
+      simulation.timeline.after(8_000, () => submit(simulation, ['a', 'b'], 'v'));
+    },
     ends: 'succeeded',
     withinMs: 60_000,
     check: nothingParked,

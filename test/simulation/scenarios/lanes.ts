@@ -99,6 +99,18 @@ export const lanes: readonly Scenario[] = [
     withinMs: 5_000,
   },
   {
+    name: 'none: the account is refused for longer than a job may be tried, then throttled',
+    vendors: [{ ...none, answers: ['throttle'] }],
+    begin: (simulation) => {
+      simulation.vendor('v').accountIsGood = false;
+      submit(simulation, ['a'], 'v');
+      simulation.timeline.after(250_000, () => {
+        simulation.vendor('v').accountIsGood = true;
+      });
+    },
+    ends: 'succeeded',
+  },
+  {
     name: 'replay: lost, then the account is refused',
     vendors: [{ ...replay, answers: ['lost'], runMs: 40_000, pollMs: 20_000 }],
     cap: 2,

@@ -96,12 +96,14 @@ export const submitting: readonly Scenario[] = [
   },
   {
     name: 'submit: retried while its job is erased',
+    // The last erasure comes when nobody can be at work any more who stalled before the first.
+    quietMs: 660_000,
     vendors: [none],
     latencyMs: 5,
     begin: (simulation) => {
       void act(simulation, picture);
       void act(simulation, picture);
-      for (const delayMs of [8_000, 75_000, 240_000]) simulation.timeline.after(delayMs, () => erase(simulation));
+      for (const delayMs of [8_000, 75_000, 600_000]) simulation.timeline.after(delayMs, () => erase(simulation));
     },
     judge: (simulation) => {
       if (simulation.jobOf(id) !== undefined) return judgePicture(simulation);
