@@ -4,7 +4,8 @@ import { readStartVariables } from './start-variables.ts';
 
 try {
   const settings = readStartVariables(process.env);
-  const local = await startLocal({
+  console.log('Starting Slowlane on this machine (the first time also builds it)…');
+  const starting = startLocal({
     host: settings.HOST,
     port: settings.PORT,
     studioPort: settings.STUDIO_PORT,
@@ -19,10 +20,12 @@ try {
     process.on(signal, () => {
       // Who asks twice doesn't want to wait.
       if (stopping !== undefined) process.exit(1);
-      stopping = local.stop().then(() => process.exit(0));
+      // While it starts, too: the studio is a process of its own, and would stay behind.
+      stopping = starting.then((local) => local.stop()).then(() => process.exit(0));
     });
   }
-  console.log(`Slowlane is ready: ${local.url}`);
+  const local = await starting;
+  console.log(`Slowlane is ready: ${local.url}  (what it can do: ${local.url}/api/v1/openapi.json)`);
   for (const { key, scopes } of localKeys) console.log(`  X-API-Key: ${key}  (${scopes.join(', ')})`);
   console.log(`  sockets ${local.socketUrl}, studio ${local.studioUrl}, data and logs in ${settings.DATA_DIR}`);
 } catch (error) {
