@@ -23,6 +23,7 @@ const options = {
   banner: {
     js: "import{createRequire as __slowlaneRequire}from'node:module';const require=__slowlaneRequire(import.meta.url);",
   },
+  alias: { '@aws-sdk/credential-provider-node': './lambdas/runtime/lambda-credentials.ts' },
   legalComments: 'none',
   metafile: true,
   write: false,

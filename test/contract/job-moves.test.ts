@@ -81,7 +81,12 @@ async function differenceOf(subject: Subject, one: MoveCase, id: string): Promis
   const wanted =
     expected === undefined
       ? { kind: 'refused', actual: stored }
-      : { kind: 'moved', job: expected, unbound: rowOf(moving.transition).unbinds ? stored.hold : undefined };
+      : {
+          kind: 'moved',
+          job: expected,
+          unbound: rowOf(moving.transition).unbinds ? stored.hold : undefined,
+          followers: stored.followers,
+        };
   const kept = await subject.store.read(id);
   try {
     expect(moved).toEqual(wanted);
