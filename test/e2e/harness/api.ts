@@ -118,7 +118,7 @@ export class Api {
         last = await this.job(id);
         return wanted(last) ? last : undefined;
       },
-      { withinMs, everyMs: 100, seen: () => last },
+      { withinMs, everyMs: 75, seen: () => last },
     );
   }
 
