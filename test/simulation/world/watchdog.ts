@@ -35,6 +35,7 @@ export class Watchdog {
   readonly #caps = new Map<string, number>();
   /** The state of each job at each of its versions. */
   readonly #stored = new Map<string, State>();
+  readonly #erased: string[] = [];
   readonly #unboundSince = new Map<string, number>();
   readonly #progressAt = new Map<string, number[]>();
   readonly #announceable = new Map<string, { id: string; at: number }[]>();
@@ -58,6 +59,11 @@ export class Watchdog {
       this.say('7 truth', `${job.id} is ${job.state}, and ${vendor.setup.name} takes it`);
     }
     this.look();
+  }
+
+  /** An erasure takes the pictures first: where it broke off, they are gone, and the job can still be erased. */
+  erasing(prefix: string): void {
+    this.#erased.push(prefix);
   }
 
   /** A job moved. */
@@ -217,9 +223,7 @@ export class Watchdog {
       case 'succeeded':
         if (run?.status !== 'succeeded')
           this.say('7 truth', `${job.id} succeeded, its run ${run?.status ?? 'never was'}`);
-        if (job.results.some(({ key }) => !this.#simulation.files.keys.includes(key)) || job.results.length === 0) {
-          this.say('7 truth', `${job.id} succeeded without our own copy`);
-        }
+        if (!this.#hasCopies(job)) this.say('7 truth', `${job.id} succeeded without our own copy`);
         if (job.progress?.percent !== 100) this.say('8 progress', `${job.id} succeeded at ${job.progress?.percent}%`);
         return;
       case 'failed':
@@ -239,6 +243,12 @@ export class Watchdog {
         return this.#judgeFlag(job, run, vendor);
       default:
     }
+  }
+
+  #hasCopies({ id, results }: Job): boolean {
+    if (this.#erased.some((prefix) => prefix.includes(id))) return true;
+    const { keys } = this.#simulation.files;
+    return results.length > 0 && results.every(({ key }) => keys.includes(key));
   }
 
   /** Parked is right only where the truth can't be asked for. */

@@ -35,7 +35,10 @@ export function worldOf(simulation: Simulation, actor: Actor): SimulatedWorld {
       get: async (key) => await simulation.files.get(key),
       delete: async (key) => await through('write', `delete ${key}`, () => simulation.files.delete(key)),
       deletePrefix: async (prefix) =>
-        await through('write', `delete ${prefix}*`, () => simulation.files.deletePrefix(prefix)),
+        await through('write', `delete ${prefix}*`, async () => {
+          simulation.watchdog.erasing(prefix);
+          return await simulation.files.deletePrefix(prefix);
+        }),
     },
     evidence: {
       add: async (id, evidence) =>
