@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { startLocal } from '../../../local/start-local.ts';
 import { ensureStudio } from '../../../local/studio-process.ts';
 
 let dataFolder: string;
@@ -85,6 +86,17 @@ it('says which setting moves it off a port that is taken', async () => {
   const { port } = server.address() as AddressInfo;
   await expect(start(port)).rejects.toThrow(`Port ${port} is taken: set STUDIO_PORT to another one.`);
   server.close();
+});
+
+it('outlives a second start that finds its port taken: the first one is at work with it', async () => {
+  const first = await start();
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await expect(startLocal({ dataDir: dataFolder, port, quiet: true })).rejects.toThrow(`Port ${port} is taken`);
+  expect(await isUp(first.url)).toBe(true);
+  server.close();
+  await first.stop();
 });
 
 it('keeps what the studio says in its folder', async () => {
