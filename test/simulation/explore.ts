@@ -138,7 +138,7 @@ function checkClean(scenario: Scenario, { simulation }: Report, explored: Explor
     );
     if (!isTold) violations.push({ invariant: '9 followers', what: `nobody was told that ${job.id} is ${job.state}` });
   }
-  if (simulation.deadLetters > 0) violations.push({ invariant: 'clean', what: 'a ring went unserved' });
+  if (simulation.rings.deadLetters > 0) violations.push({ invariant: 'clean', what: 'a ring went unserved' });
   const said = scenario.check?.(simulation);
   if (said !== undefined) violations.push({ invariant: 'clean', what: said });
   for (const error of simulation.errors) violations.push({ invariant: 'clean', what: String(error) });

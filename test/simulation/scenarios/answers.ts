@@ -40,9 +40,19 @@ export const answers: readonly Scenario[] = [
     ends: 'succeeded',
   },
   {
+    name: 'lookup: sent late, arrived late, listed late',
+    vendors: [{ ...lookup, answers: ['late'], listingLagMs: 9_900, runMs: 50_000, pollMs: 20_000 }],
+    begin: (simulation) => {
+      simulation.timeline.after(22_000, () => submit(simulation, ['a', 'b'], 'v', { maxRunMs: 90_000 }));
+    },
+  },
+  {
     name: 'lookup: arrived late, listed late',
     vendors: [{ ...lookup, answers: ['late'], listingLagMs: 9_900, runMs: 50_000, pollMs: 20_000 }],
-    begin: (simulation) => submit(simulation, ['a', 'b'], 'v', { maxRunMs: 90_000 }),
+    // Just after a tick: whoever stalls has all the time to the next one for himself.
+    begin: (simulation) => {
+      simulation.timeline.after(41_000, () => submit(simulation, ['a', 'b'], 'v', { maxRunMs: 90_000 }));
+    },
   },
   {
     name: 'lookup: absence is only a hint, and a lie',

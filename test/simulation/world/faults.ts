@@ -74,6 +74,8 @@ export const faultsOf: Readonly<Record<EffectKind, readonly Fault[]>> = {
     { kind: 'crash_before' },
     { kind: 'crash_after' },
     { kind: 'crash_late', delayMs: 4_500 },
+    // To the last moment at which it may start.
+    { kind: 'stall', delayMs: 9_000 },
     ...stalls.map((delayMs) => ({ kind: 'stall', delayMs }) as const),
     ...(
       [

@@ -1,7 +1,5 @@
-import { dispatchJob } from '../../../lambdas/domain/dispatch-job.ts';
 import type { Job } from '../../../lambdas/domain/job.ts';
 import type { Announcement, Clock, LiveMessage } from '../../../lambdas/domain/ports.ts';
-import { receiveVendorEvent } from '../../../lambdas/domain/receive-vendor-event.ts';
 import { reconcileJobs } from '../../../lambdas/domain/reconcile-jobs.ts';
 import { tickMs } from '../../../lambdas/domain/timing.ts';
 import type { Submission } from '../../../lambdas/domain/vendor.ts';
@@ -17,38 +15,17 @@ import { MemoryOwnerStore } from '../../fakes/memory-owner-store.ts';
 import { MemoryUploadStore } from '../../fakes/memory-upload-store.ts';
 import { Actor, never } from './actor.ts';
 import type { Effect, EffectKind, Fault, FaultPlan } from './faults.ts';
-import { SimulatedVendor, type VendorRun, type VendorSetup } from './simulated-vendor.ts';
+import { RingQueue } from './ring-queue.ts';
+import type { Setup } from './setup.ts';
+import { SimulatedVendor } from './simulated-vendor.ts';
 import { Timeline } from './timeline.ts';
+import { callBack } from './vendor-callbacks.ts';
 import { Watchdog } from './watchdog.ts';
 import { worldOf, type SimulatedWorld } from './world-of.ts';
 
-export interface Setup {
-  readonly vendors: readonly VendorSetup[];
-  readonly caps: Readonly<Record<string, number>>;
-  readonly plan: FaultPlan;
-  /** How long an effect takes to be done, and its answer to come back. */
-  readonly latencyMs?: (effect: Effect) => readonly [number, number];
-  readonly skewMs?: () => number;
-  /** How late the indexes are. */
-  readonly indexLagMs?: () => number;
-  readonly ringDelayMs?: () => number;
-  readonly workerShiftMs?: number;
-}
-
-/** Reserved concurrency of each lane. */
-export const ceiling = 4;
-const usualWorkerShiftMs = 240_000;
 const tickShiftMs = 50_000;
-const visibilityMs = 250_000;
-const maxReceives = 4;
 /** A run that does more than this goes round in circles. */
 const mostEffects = 20_000;
-
-interface Message {
-  readonly lane: string;
-  readonly hint: string | undefined;
-  receives: number;
-}
 
 /** The real domain over a world that can do to it what the real one can, and counts what comes of it. */
 export class Simulation {
@@ -78,14 +55,12 @@ export class Simulation {
   isClosed = false;
   /** Raised when the table is replaced: what is still on its way to the old one never arrives. */
   epoch = 0;
-  deadLetters = 0;
+  readonly rings = new RingQueue(this);
   readonly errors: unknown[] = [];
   readonly #actorsAlive = new Set<Actor>();
-  readonly #workers = new Map<string, number>();
   readonly #writtenAt: [number, number][] = [];
   #plan: FaultPlan;
   #actors = 0;
-  #waitingMessages = 0;
 
   constructor(setup: Setup) {
     this.setup = setup;
@@ -96,7 +71,7 @@ export class Simulation {
     this.watchdog = new Watchdog(this);
     for (const vendor of this.vendors.values()) {
       vendor.onTaken = (run, before) => this.watchdog.taken(vendor, run, before);
-      vendor.onEvent = (run) => this.#callBack(vendor, run);
+      vendor.onEvent = (run) => callBack(this, vendor, run);
     }
   }
 
@@ -118,7 +93,7 @@ export class Simulation {
 
   /** Nobody is at work, and nothing is on its way to anybody. */
   get isIdle(): boolean {
-    return this.#actorsAlive.size === 0 && this.#waitingMessages === 0;
+    return this.#actorsAlive.size === 0 && this.rings.waiting === 0;
   }
 
   stopFaults(): void {
@@ -164,11 +139,11 @@ export class Simulation {
     const { fault } = await this.#begin(actor, 'ring', `ring ${hint ?? ''}`);
     if (fault?.kind === 'error_before') throw new Error('ring: no answer');
     if (fault?.kind === 'crash_late') {
-      this.#enqueue(lane, hint, delayMs + fault.delayMs);
+      this.rings.enqueue(lane, hint, delayMs + fault.delayMs);
       return await this.kill(actor);
     }
-    if (fault?.kind !== 'dropped') this.#enqueue(lane, hint, delayMs);
-    if (fault?.kind === 'twice') this.#enqueue(lane, hint, delayMs + 700);
+    if (fault?.kind !== 'dropped') this.rings.enqueue(lane, hint, delayMs);
+    if (fault?.kind === 'twice') this.rings.enqueue(lane, hint, delayMs + 700);
     if (fault?.kind === 'crash_after') return await this.kill(actor);
   }
 
@@ -323,58 +298,5 @@ export class Simulation {
     if (length !== (this.#writtenAt.at(-1)?.[1] ?? 0)) this.#writtenAt.push([this.timeline.now(), length]);
     this.watchdog.look();
     return result;
-  }
-
-  #enqueue(lane: string, hint: string | undefined, delayMs: number): void {
-    if (this.isDeaf) return;
-    this.#waitingMessages += 1;
-    const message = { lane, hint, receives: 0 };
-    this.timeline.after(delayMs + (this.setup.ringDelayMs?.() ?? 10), () => void this.#deliver(message));
-  }
-
-  async #deliver(message: Message): Promise<void> {
-    const busy = this.#workers.get(message.lane) ?? 0;
-    if (busy >= ceiling || this.isClosed) {
-      this.timeline.after(1_000, () => void this.#deliver(message));
-      return;
-    }
-    this.#workers.set(message.lane, busy + 1);
-    message.receives += 1;
-    const end = await this.start('worker', async (world, actor) => {
-      const stop = new AbortController();
-      const shiftMs = this.setup.workerShiftMs ?? usualWorkerShiftMs;
-      const shift = { endsAt: this.clockOf(actor).now() + shiftMs, signal: stop.signal };
-      await dispatchJob(world, { lane: message.lane, hint: message.hint }, shift);
-      stop.abort();
-    });
-    this.#workers.set(message.lane, (this.#workers.get(message.lane) ?? 1) - 1);
-    if (end === 'done' || this.isDeaf) this.#waitingMessages -= 1;
-    else if (message.receives >= maxReceives) {
-      this.deadLetters += 1;
-      this.#waitingMessages -= 1;
-    } else this.timeline.after(visibilityMs, () => void this.#deliver(message));
-  }
-
-  /** A vendor posts its event until it is taken, once more for good measure, and once when nobody expects it any more. */
-  #callBack(vendor: SimulatedVendor, run: VendorRun): void {
-    const url = run.callbackUrl;
-    if (url === undefined || vendor.setup.webhooks !== 'reliable' || this.isDeaf) return;
-    for (const delayMs of vendor.setup.webhookDelaysMs ?? [20, 1_500, 100_000]) {
-      this.timeline.after(delayMs, () => void this.#post(vendor, run, url));
-    }
-  }
-
-  async #post(vendor: SimulatedVendor, run: VendorRun, url: string): Promise<void> {
-    if (this.isClosed) {
-      this.timeline.after(1_000, () => void this.#post(vendor, run, url));
-      return;
-    }
-    if (this.isDeaf) return;
-    const [jobId = '', generation = ''] = url.split('|');
-    const body = new TextEncoder().encode(JSON.stringify({ vendorJobId: run.id }));
-    const event = { headers: {}, body, at: this.timeline.now() };
-    const at = { vendor: vendor.setup.name, jobId, generation: Number(generation), event };
-    const end = await this.start('event', async (world) => await receiveVendorEvent(world, at));
-    if (end !== 'done') this.timeline.after(10_000, () => void this.#post(vendor, run, url));
   }
 }

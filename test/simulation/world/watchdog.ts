@@ -2,6 +2,7 @@ import { isTerminal, type Job, type State } from '../../../lambdas/domain/job.ts
 import { minHoldAgeMs } from '../../../lambdas/domain/lane.ts';
 import { cantBeRunningFrom } from '../../../lambdas/domain/money-rule.ts';
 import { tickMs } from '../../../lambdas/domain/timing.ts';
+import { mayBecome } from './legal-moves.ts';
 import type { SimulatedVendor, VendorRun } from './simulated-vendor.ts';
 import type { Simulation } from './simulation.ts';
 
@@ -10,17 +11,6 @@ export interface Violation {
   readonly invariant: string;
   readonly what: string;
 }
-
-/** Written down a second time, by hand: what the lifecycle's own table may not allow. */
-const mayBecome: Readonly<Record<State, readonly State[]>> = {
-  queued: ['queued', 'dispatching', 'needs_attention', 'failed', 'canceled'],
-  dispatching: ['dispatching', 'queued', 'running', 'needs_attention', 'succeeded', 'failed', 'canceled'],
-  running: ['running', 'needs_attention', 'succeeded', 'failed', 'canceled'],
-  needs_attention: ['needs_attention', 'queued', 'dispatching', 'running', 'succeeded', 'failed', 'canceled'],
-  succeeded: ['succeeded'],
-  failed: ['failed'],
-  canceled: ['canceled'],
-};
 
 /** Looks at the whole world after every effect, and says what must never be so. */
 export class Watchdog {

@@ -1,0 +1,16 @@
+import type { Effect, FaultPlan } from './faults.ts';
+import type { VendorSetup } from './simulated-vendor.ts';
+
+/** What a simulated world is made of. */
+export interface Setup {
+  readonly vendors: readonly VendorSetup[];
+  readonly caps: Readonly<Record<string, number>>;
+  readonly plan: FaultPlan;
+  /** How long an effect takes to be done, and its answer to come back. */
+  readonly latencyMs?: (effect: Effect) => readonly [number, number];
+  readonly skewMs?: () => number;
+  /** How late the indexes are. */
+  readonly indexLagMs?: () => number;
+  readonly ringDelayMs?: () => number;
+  readonly workerShiftMs?: number;
+}
