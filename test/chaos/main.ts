@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import type { JobBody } from '../../lambdas/http/job-body.ts';
+import { expectStatus } from '../e2e/harness/api.ts';
 import { Customers } from './customers.ts';
 import { Mischief } from './mischief.ts';
 import { Operator } from './operator.ts';
@@ -19,14 +20,16 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '300' },
     jobs: { type: 'string', default: '200' },
+    cap: { type: 'string', default: '5' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     impatient: { type: 'boolean', default: false },
   },
 });
-const { seconds, jobs, seed, impatient } = z
+const { seconds, jobs, cap, seed, impatient } = z
   .object({
     seconds: z.coerce.number().positive(),
     jobs: z.coerce.number().int().positive(),
+    cap: z.coerce.number().int().positive(),
     seed: z.coerce.number().int().nonnegative(),
     impatient: z.boolean(),
   })
@@ -45,7 +48,7 @@ try {
 }
 
 async function run(scene: Scene): Promise<number> {
-  const cap = (await scene.api.lane()).cap;
+  expectStatus(await scene.api.changeLane({ cap }), 200);
   console.log(`${jobs} jobs, ${seconds} s of chaos, cap ${cap}, seed ${seed}`);
   const customers = new Customers(scene, new Random(seed));
   const mischief = new Mischief(scene, new Random(seed + 1));

@@ -90,14 +90,16 @@ export class Mischief {
     const random = this.#random;
     const lot = random.next();
     if (lot < 0.2) return { point: 'submit', fault: 'status', status: 429, retryAfter: random.whole(1, 3), times };
-    if (lot < 0.4) {
+    if (lot < 0.3) return { point: 'submit', fault: 'delay', seconds: random.whole(1, 3), times };
+    // Each of these parks a `stylize` with its unit until a person comes: too many, and nothing moves any more.
+    const feature = random.chance(0.75) ? 'upscale' : 'stylize';
+    if (lot < 0.5) {
       const accept = random.chance(0.5);
-      return { point: 'submit', fault: 'status', status: random.pick([500, 502, 503, 408]), accept, times };
+      return { point: 'submit', fault: 'status', status: random.pick([500, 502, 503, 408]), accept, feature, times };
     }
-    if (lot < 0.5) return { point: 'submit', fault: 'delay', seconds: random.whole(1, 3), times };
     const silent = ['silent', 'silent-after-accept'] as const;
     const lost = ['drop-after-accept', 'drop-before-accept', 'garbage-2xx', 'no-id-2xx'] as const;
-    return { point: 'submit', fault: random.pick([...lost, ...lost, ...silent]), times };
+    return { point: 'submit', fault: random.pick([...lost, ...lost, ...silent]), feature, times };
   }
 
   #count(what: string, by = 1): void {
