@@ -17,7 +17,7 @@ export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> 
   const simulation = new Simulation({
     vendors: scenario.vendors,
     caps: { [lane]: scenario.cap ?? 1 },
-    plan,
+    plan: (effect) => plan(effect) ?? scenario.plan?.(effect),
     ...(scenario.workerShiftMs === undefined ? {} : { workerShiftMs: scenario.workerShiftMs }),
     ...(scenario.latencyMs === undefined
       ? {}

@@ -90,7 +90,7 @@ function tableOf(results: readonly { readonly mutant: Mutant; readonly verdict: 
 
 const hints = lastCaught();
 const copy = copySources();
-const healthy = simulate(copy, '');
+const healthy = values.only === undefined ? simulate(copy, '') : undefined;
 if (healthy !== undefined) throw new Error(`Without any mutant: ${healthy.by}: ${healthy.how}`);
 const results: { readonly mutant: Mutant; readonly verdict: Verdict }[] = [];
 try {

@@ -1,6 +1,7 @@
 import { cancelJob } from '../../lambdas/domain/cancel-job.ts';
 import { changeLane } from '../../lambdas/domain/change-lane.ts';
 import { settleFlagged, type Settling } from '../../lambdas/domain/settle-flagged.ts';
+import type { FaultPlan } from './world/faults.ts';
 import type { VendorSetup } from './world/simulated-vendor.ts';
 import type { Simulation } from './world/simulation.ts';
 import { submittedJob } from './world/submitted-job.ts';
@@ -22,6 +23,8 @@ export interface Scenario {
   /** How long it is left alone before it is asked whether anything still moves. */
   readonly quietMs?: number;
   readonly indexLagMs?: number;
+  /** What goes wrong in it anyway. */
+  readonly plan?: FaultPlan;
   /** Of each effect, there and back: sandboxes that start together run side by side. */
   readonly latencyMs?: number;
   /** Without any fault: what else is wrong. */

@@ -6,7 +6,13 @@ export const secondDraftMutants: readonly Mutant[] = [
     name: 'a refused fence is left alone',
     why: 'a sweep that died between fence and removal leaks the hold for ever',
     source: 'draft 2, 1',
-    edits: [edit('sweep-lane', 'job.attempt >= unit.attempt || ', '')],
+    edits: [
+      edit(
+        'sweep-lane',
+        "  if (isTerminal(job.state) || job.attempt >= unit.attempt || job.state !== 'queued') return true;",
+        "  if (isTerminal(job.state) || job.state !== 'queued') return true;\n  if (job.attempt !== unit.attempt - 1) return false;",
+      ),
+    ],
   },
   {
     name: "a person's retake compares only the attempt",
@@ -82,7 +88,14 @@ export const secondDraftMutants: readonly Mutant[] = [
     name: 'asked once, then down the page',
     why: 'the second job waits, its only ring acknowledged',
     source: 'draft 2, 6',
-    edits: [edit('dispatch-job', "    if (picked !== 'again') return;\n", '    if (picked !== "") return;\n')],
+    edits: [
+      edit('dispatch-job', "    if (picked !== 'again') return;\n", '    return;\n'),
+      edit(
+        'dispatch-job',
+        '  if (moved.actual?.hold?.token !== token) await freeHold(world, job.lane, { token });',
+        '  if (moved.actual?.hold?.token !== token) await world.lanes.free(job.lane, token);',
+      ),
+    ],
   },
   {
     name: 'a raised cap rings for nobody',

@@ -34,6 +34,21 @@ export const answers: readonly Scenario[] = [
     begin: one,
   },
   {
+    name: 'replay: a vendor that forgets its keys while a worker stalls',
+    vendors: [{ ...replay, answers: ['lost', 'throttle'], traits: { dedupeMs: 60_000 } }],
+    // The second tick comes just after the vendor forgot.
+    begin: (simulation) => {
+      simulation.timeline.after(39_500, () => one(simulation));
+    },
+  },
+  {
+    name: 'replay: a receipt comes when another worker has sent again',
+    vendors: [{ ...replay, answers: ['accept', 'throttle', 'throttle', 'throttle'], runMs: 50_000, pollMs: 20_000 }],
+    plan: ({ what }) => (what.startsWith('link') ? { kind: 'stall', delayMs: 40_000 } : undefined),
+    begin: (simulation) => submit(simulation, ['a'], 'v', { maxRunMs: 90_000 }),
+    ends: 'succeeded',
+  },
+  {
     name: 'lookup: never arrived',
     vendors: [{ ...lookup, answers: ['lost_untaken'] }],
     begin: one,

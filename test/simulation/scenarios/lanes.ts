@@ -1,4 +1,4 @@
-import { none, replay, submit, changeLaneAfter, type Scenario } from '../scenario.ts';
+import { none, one, replay, submit, changeLaneAfter, type Scenario } from '../scenario.ts';
 
 export const lanes: readonly Scenario[] = [
   {
@@ -88,6 +88,13 @@ export const lanes: readonly Scenario[] = [
       const { posts } = simulation.vendor('v');
       return posts > 7 ? `${posts} sends with a bad key` : undefined;
     },
+  },
+  {
+    name: 'none: a worker dies between hold and claim',
+    vendors: [none],
+    plan: ({ what, actor }) => (what === 'claim a' && actor === 'worker-2' ? { kind: 'crash_before' } : undefined),
+    begin: one,
+    ends: 'succeeded',
   },
   {
     name: 'none: two rings at the same moment',
