@@ -49,6 +49,14 @@ export const answers: readonly Scenario[] = [
     ends: 'succeeded',
   },
   {
+    name: 'replay: "not taken" comes when another send is out',
+    vendors: [{ ...replay, answers: ['throttle', 'lost'], runMs: 50_000, pollMs: 20_000 }],
+    plan: ({ what, actor }) =>
+      what === 'back off' && actor === 'worker-2' ? { kind: 'stall', delayMs: 40_000 } : undefined,
+    begin: (simulation) => submit(simulation, ['a'], 'v', { maxRunMs: 90_000 }),
+    ends: 'succeeded',
+  },
+  {
     name: 'lookup: never arrived',
     vendors: [{ ...lookup, answers: ['lost_untaken'] }],
     begin: one,
