@@ -19,6 +19,7 @@ export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> 
     caps: { [lane]: scenario.cap ?? 1 },
     plan: (effect) => plan(effect) ?? scenario.plan?.(effect),
     ...(scenario.workerShiftMs === undefined ? {} : { workerShiftMs: scenario.workerShiftMs }),
+    ...(scenario.versionOf === undefined ? {} : { versionOf: scenario.versionOf }),
     ...(scenario.latencyMs === undefined
       ? {}
       : { latencyMs: () => [scenario.latencyMs ?? 0, scenario.latencyMs ?? 0] }),

@@ -2,6 +2,7 @@ import { cancelJob } from '../../lambdas/domain/cancel-job.ts';
 import { changeLane } from '../../lambdas/domain/change-lane.ts';
 import { settleFlagged, type Settling } from '../../lambdas/domain/settle-flagged.ts';
 import type { FaultPlan } from './world/faults.ts';
+import type { Setup } from './world/setup.ts';
 import type { VendorSetup } from './world/simulated-vendor.ts';
 import type { Simulation } from './world/simulation.ts';
 import { submittedJob } from './world/submitted-job.ts';
@@ -20,6 +21,7 @@ export interface Scenario {
   /** Without any fault, the last one ends so soon: nobody waits for a tick. */
   readonly withinMs?: number;
   readonly workerShiftMs?: number;
+  readonly versionOf?: Setup['versionOf'];
   /** How long it is left alone before it is asked whether anything still moves. */
   readonly quietMs?: number;
   readonly indexLagMs?: number;

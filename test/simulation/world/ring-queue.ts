@@ -1,4 +1,3 @@
-import { dispatchJob } from '../../../lambdas/domain/dispatch-job.ts';
 import type { Simulation } from './simulation.ts';
 
 /** Reserved concurrency of each lane. */
@@ -46,6 +45,7 @@ export class RingQueue {
       const stop = new AbortController();
       const shiftMs = simulation.setup.workerShiftMs ?? usualWorkerShiftMs;
       const shift = { endsAt: simulation.clockOf(actor).now() + shiftMs, signal: stop.signal };
+      const { dispatchJob } = simulation.versionOf('worker');
       await dispatchJob(world, { lane: message.lane, hint: message.hint }, shift);
       stop.abort();
     });

@@ -1,5 +1,6 @@
 import type { Effect, FaultPlan } from './faults.ts';
 import type { VendorSetup } from './simulated-vendor.ts';
+import type { Version } from './version.ts';
 
 /** What a simulated world is made of. */
 export interface Setup {
@@ -13,4 +14,6 @@ export interface Setup {
   readonly indexLagMs?: () => number;
   readonly ringDelayMs?: () => number;
   readonly workerShiftMs?: number;
+  /** Which version the nth sandbox runs; without it, all run this one. */
+  readonly versionOf?: (role: 'worker' | 'tick', nth: number) => Version;
 }

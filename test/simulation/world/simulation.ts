@@ -1,6 +1,5 @@
 import type { Job } from '../../../lambdas/domain/job.ts';
 import type { Announcement, Clock, LiveMessage } from '../../../lambdas/domain/ports.ts';
-import { reconcileJobs } from '../../../lambdas/domain/reconcile-jobs.ts';
 import { tickMs } from '../../../lambdas/domain/timing.ts';
 import type { Submission } from '../../../lambdas/domain/vendor.ts';
 import type { Notice } from '../../../lambdas/domain/world.ts';
@@ -20,6 +19,7 @@ import type { Setup } from './setup.ts';
 import { SimulatedVendor } from './simulated-vendor.ts';
 import { Timeline } from './timeline.ts';
 import { callBack } from './vendor-callbacks.ts';
+import { thisVersion, type Version } from './version.ts';
 import { Watchdog } from './watchdog.ts';
 import { worldOf, type SimulatedWorld } from './world-of.ts';
 
@@ -227,10 +227,15 @@ export class Simulation {
     return end;
   }
 
+  versionOf(role: 'worker' | 'tick'): Version {
+    return this.setup.versionOf?.(role, this.#actors) ?? thisVersion;
+  }
+
   async tick(lanes: readonly string[] = Object.keys(this.setup.caps)): Promise<'done' | 'threw' | 'died'> {
     return await this.start('tick', async (world, actor) => {
       const stop = new AbortController();
       const shift = { endsAt: this.clockOf(actor).now() + tickShiftMs, signal: stop.signal };
+      const { reconcileJobs } = this.versionOf('tick');
       const report = await reconcileJobs(world, lanes, new Map(), shift);
       stop.abort();
       this.errors.push(...report.errors);
