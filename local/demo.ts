@@ -11,7 +11,7 @@ import { startLocal, type LocalEnvironment } from './start-local.ts';
 
 /** From nothing to a picture on disk: `npm run demo -- [photo]`. */
 
-const ownPhoto = path.join(import.meta.dirname, '../test/fixtures/photo.jpg');
+const ownPhoto = path.join(import.meta.dirname, 'demo/photo.jpg');
 const whyUnread: Readonly<Record<string, string>> = {
   ENOENT: 'There is no such file.',
   EISDIR: 'That is a folder. Name a JPEG, PNG or WebP.',
