@@ -1,6 +1,7 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import type { Clock } from '../domain/ports.ts';
+import { withinInvocation } from '../runtime/invocation.ts';
 import type { Log } from '../runtime/log.ts';
 import { answerProblem, type HttpAnswer } from './answer.ts';
 import type { ProblemCode } from './problem.ts';
@@ -43,7 +44,7 @@ export function httpHandler(route: Route, { log, clock }: EntrySettings) {
     .use(entry)
     .handler((event) => {
       const { requestId } = event.requestContext;
-      return route({ event, requestId, log: log.about({ requestId }) });
+      return withinInvocation(requestId, () => route({ event, requestId, log: log.about({ requestId }) }));
     });
 }
 

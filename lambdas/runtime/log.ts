@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../domain/ports.ts';
+import { currentRequestId } from './invocation.ts';
 
 type Level = 'info' | 'warn' | 'error';
 
@@ -133,7 +134,8 @@ export function createLog(settings: LogSettings, context: LogContext = {}): Log 
         .filter((field) => given[field] !== undefined)
         .map((field) => [field, printable(field, given[field])]);
       const at = new Date(clock.now()).toISOString();
-      const line = { at, level, event, environment, function: settings.function, ...context };
+      const about = { requestId: currentRequestId(), ...context };
+      const line = { at, level, event, environment, function: settings.function, ...about };
       writeLine(JSON.stringify({ ...line, ...Object.fromEntries(listed) }));
     },
     about: (more) => createLog(settings, { ...context, ...more }),

@@ -1,6 +1,7 @@
 import middy from '@middy/core';
 import * as z from 'zod';
 import type { Principal } from '../domain/access.ts';
+import { withinInvocation } from '../runtime/invocation.ts';
 import type { Log } from '../runtime/log.ts';
 import { connectionContext } from './principal.ts';
 
@@ -54,7 +55,7 @@ export function socketHandler(
       log: log.about({ requestId }),
     };
     try {
-      return await serve(event);
+      return await withinInvocation(requestId, () => serve(event));
     } catch (error) {
       event.log.write('request_failed', { method: 'SOCKET', route: routeKey, error });
       await failed?.(event);

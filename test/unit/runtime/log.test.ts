@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { withinInvocation } from '../../../lambdas/runtime/invocation.ts';
 import { createLog, LOG_EVENTS, type LogFieldsOf } from '../../../lambdas/runtime/log.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 
@@ -65,4 +66,20 @@ it('describes an error with its cause, within bounds', () => {
 
 it('names events in one style', () => {
   for (const name of Object.keys(LOG_EVENTS)) expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
+});
+
+it('names the invocation on every line below its entry, and mixes up no two of them', async () => {
+  const { log, parsed } = record();
+  const invocation = (requestId: string) =>
+    withinInvocation(requestId, async () => {
+      await Promise.resolve();
+      log.about({ jobId: `job of ${requestId}` }).write('hold_taken', { lane: 'default' });
+    });
+  await Promise.all([invocation('r1'), invocation('r2')]);
+  log.write('socket_opened', {});
+  expect(parsed().map(({ requestId, jobId }) => [requestId, jobId])).toEqual([
+    ['r1', 'job of r1'],
+    ['r2', 'job of r2'],
+    [undefined, undefined],
+  ]);
 });
