@@ -18,6 +18,7 @@ afterAll(async () => {
 const writes = ['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem', 'TransactWriteItems'];
 
 async function callsOf(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  await slowlane.runtime.rest();
   await slowlane.runtime.resetCalls();
   await work();
   return (await slowlane.runtime.calls())['submit-job'] ?? {};
@@ -74,9 +75,11 @@ describe('what a submit costs in AWS calls', () => {
   });
 
   it('writes a whole quick job in few steps', async () => {
+    await slowlane.runtime.rest();
     await slowlane.runtime.resetCalls();
     const { job } = await slowlane.api.submit({ feature: 'stylize', picture: await drawPicture(5) });
     await slowlane.api.done(job.id);
+    await slowlane.runtime.rest();
     const calls = await slowlane.runtime.calls();
     const worker = calls[await slowlane.runtime.workerName()] ?? {};
     // Hold, claim, vendor link, accept, progress, complete, free, announced, and the life of request and link.

@@ -48,9 +48,16 @@ export class Runtime {
     return z.object({ killed: z.number() }).parse(await this.#control('POST', 'kill', { function: name })).killed;
   }
 
+  /** Waits until no function runs: a worker still tells and tidies after its job is seen to be done. */
+  async rest(): Promise<void> {
+    await eventually('every function rests', async () => {
+      const all = await this.#functions();
+      return all.every(({ inFlight }) => inFlight === 0) ? true : undefined;
+    });
+  }
+
   async workerName(): Promise<string> {
-    const functions = z.array(z.object({ name: z.string(), inFlight: z.number() }));
-    const all = functions.parse(await this.#control('GET', 'functions'));
+    const all = await this.#functions();
     const worker = all.find(({ name }) => name.startsWith('dispatch-job'));
     if (worker === undefined) throw new Error(`No worker among ${all.map(({ name }) => name).join(', ')}`);
     return worker.name;
@@ -64,6 +71,11 @@ export class Runtime {
   async killNextWorker(): Promise<void> {
     const name = await this.workerName();
     await eventually('a worker runs', async () => ((await this.kill(name)) > 0 ? true : undefined));
+  }
+
+  async #functions() {
+    const functions = z.array(z.object({ name: z.string(), inFlight: z.number() }));
+    return functions.parse(await this.#control('GET', 'functions'));
   }
 
   async #control(method: string, route: string, body?: unknown): Promise<unknown> {
