@@ -44,9 +44,17 @@ const storedInput = z.object({
 const storedProgress = z.object({ p: z.number(), s: z.string().optional(), a: z.number() });
 const storedFlag = z.object({ c: flagCode, s: z.number() });
 const storedFailure = z.object({ c: z.string(), m: z.string() });
+// Made once: zod takes longer to make a schema than to parse with it, and each read of a job parses some forty fields.
+const aNumber = z.number();
+const maybeNumber = aNumber.optional();
+const aText = z.string();
+const maybeText = aText.optional();
+const maybeTrue = z.literal(true).optional();
+const texts = z.set(aText);
+const storedPictures = z.array(storedPicture);
 
 export const jobAttributes: { readonly [F in Exclude<keyof JobFields, 'id'>]: Attribute<JobFields[F]> } = {
-  owner: { name: 'owner', write: storedOwner, read: (stored) => readOwner(z.string().parse(stored)) },
+  owner: { name: 'owner', write: storedOwner, read: (stored) => readOwner(aText.parse(stored)) },
   createdAt: number('createdAt'),
   rank: number('rank'),
   checkAt: number('checkAt'),
@@ -86,7 +94,7 @@ export const jobAttributes: { readonly [F in Exclude<keyof JobFields, 'id'>]: At
   hold: {
     name: 'ho',
     write: (hold) => hold?.token,
-    read: (stored) => (stored === undefined ? undefined : { token: z.string().parse(stored) }),
+    read: (stored) => (stored === undefined ? undefined : { token: aText.parse(stored) }),
   },
   claimToken: optionalText('ct'),
   sendBy: optionalNumber('sb'),
@@ -97,7 +105,7 @@ export const jobAttributes: { readonly [F in Exclude<keyof JobFields, 'id'>]: At
   maybeSent: {
     name: 'ms',
     write: (maybeSent) => maybeSent || undefined,
-    read: (stored) => z.literal(true).optional().parse(stored) ?? false,
+    read: (stored) => maybeTrue.parse(stored) ?? false,
   },
   vendorJobId: optionalText('vj'),
   runUntil: optionalNumber('ru'),
@@ -138,7 +146,7 @@ export const jobAttributes: { readonly [F in Exclude<keyof JobFields, 'id'>]: At
     name: 'fo',
     // A set: it is what makes following twice, and unfollowing what isn't there, harmless in one update.
     write: (followers) => (followers.length === 0 ? undefined : new Set(followers)),
-    read: (stored) => (stored === undefined ? [] : [...z.set(z.string()).parse(stored)]),
+    read: (stored) => (stored === undefined ? [] : [...texts.parse(stored)]),
   },
 };
 
@@ -155,23 +163,23 @@ export function readOwner(stored: string): string {
 }
 
 function number(name: string): Attribute<number> {
-  return { name, write: (value) => value, read: (stored) => z.number().parse(stored) };
+  return { name, write: (value) => value, read: (stored) => aNumber.parse(stored) };
 }
 
 function numberOrZero(name: string): Attribute<number> {
-  return { name, write: (value) => value || undefined, read: (stored) => z.number().optional().parse(stored) ?? 0 };
+  return { name, write: (value) => value || undefined, read: (stored) => maybeNumber.parse(stored) ?? 0 };
 }
 
 function optionalNumber(name: string): Attribute<number | undefined> {
-  return { name, write: (value) => value, read: (stored) => z.number().optional().parse(stored) };
+  return { name, write: (value) => value, read: (stored) => maybeNumber.parse(stored) };
 }
 
 function text(name: string): Attribute<string> {
-  return { name, write: (value) => value, read: (stored) => z.string().parse(stored) };
+  return { name, write: (value) => value, read: (stored) => aText.parse(stored) };
 }
 
 function optionalText(name: string): Attribute<string | undefined> {
-  return { name, write: (value) => value, read: (stored) => z.string().optional().parse(stored) };
+  return { name, write: (value) => value, read: (stored) => maybeText.parse(stored) };
 }
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
@@ -197,7 +205,7 @@ function writeFingerprint(fingerprint: string): string | Uint8Array {
 
 function readFingerprint(stored: unknown): string {
   if (stored instanceof Uint8Array) return `${PRESENT_SCHEME}${readDigest(stored)}`;
-  return z.string().parse(stored);
+  return aText.parse(stored);
 }
 
 function writeResults(results: readonly StoredPicture[], of: Named): unknown {
@@ -213,14 +221,11 @@ function writeResults(results: readonly StoredPicture[], of: Named): unknown {
 
 function readResults(stored: unknown, of: Named): readonly StoredPicture[] {
   if (stored === undefined) return [];
-  return z
-    .array(storedPicture)
-    .parse(stored)
-    .map(({ t, b, w, h, k }, index) => ({
-      key: k ?? resultKeyOf(of, index),
-      contentType: t,
-      bytes: b,
-      width: w,
-      height: h,
-    }));
+  return storedPictures.parse(stored).map(({ t, b, w, h, k }, index) => ({
+    key: k ?? resultKeyOf(of, index),
+    contentType: t,
+    bytes: b,
+    width: w,
+    height: h,
+  }));
 }
