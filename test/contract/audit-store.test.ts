@@ -5,6 +5,7 @@ import { plain } from '../../lambdas/store/conditional-write.ts';
 import { DynamoAuditStore } from '../../lambdas/store/dynamo-audit-store.ts';
 import { DynamoJobStore } from '../../lambdas/store/dynamo-job-store.ts';
 import { MemoryAuditStore } from '../fakes/memory-audit-store.ts';
+import { MemoryDynamo } from '../fakes/memory-dynamo.ts';
 import { startDynamo, type DynamoFixture } from '../fixtures/dynamo.ts';
 import { noon } from '../fixtures/stored-job.ts';
 
@@ -26,6 +27,7 @@ const entry = (at: number, action = 'resend'): AuditEntry => ({
 describe.each<[string, () => Promise<AuditStore>]>([
   ['MemoryAuditStore', async () => new MemoryAuditStore()],
   ['DynamoAuditStore', async () => new DynamoAuditStore(dynamo.client, await dynamo.createTable(), dayMs)],
+  ['DynamoAuditStore over MemoryDynamo', async () => new DynamoAuditStore(new MemoryDynamo().client, 'memory', dayMs)],
 ])('%s', (_, create) => {
   let store: AuditStore;
   beforeEach(async () => {

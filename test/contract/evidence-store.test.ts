@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Evidence, EvidenceStore } from '../../lambdas/domain/ports.ts';
 import { DynamoEvidenceStore } from '../../lambdas/store/dynamo-evidence-store.ts';
+import { MemoryDynamo } from '../fakes/memory-dynamo.ts';
 import { MemoryEvidenceStore } from '../fakes/memory-evidence-store.ts';
 import { startDynamo, type DynamoFixture } from '../fixtures/dynamo.ts';
 import { noon } from '../fixtures/stored-job.ts';
@@ -23,6 +24,7 @@ const evidence = (at: number, what = 'asked'): Evidence => ({
 describe.each<[string, () => Promise<EvidenceStore>]>([
   ['MemoryEvidenceStore', async () => new MemoryEvidenceStore()],
   ['DynamoEvidenceStore', async () => new DynamoEvidenceStore(dynamo.client, await dynamo.createTable())],
+  ['DynamoEvidenceStore over MemoryDynamo', async () => new DynamoEvidenceStore(new MemoryDynamo().client, 'memory')],
 ])('%s', (_, create) => {
   let store: EvidenceStore;
   beforeEach(async () => {

@@ -1,4 +1,4 @@
-import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, PutItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Job } from '../../lambdas/domain/job.ts';
 import {
@@ -15,6 +15,7 @@ import type { JobStore } from '../../lambdas/domain/ports.ts';
 import { plain } from '../../lambdas/store/conditional-write.ts';
 import { DynamoJobStore } from '../../lambdas/store/dynamo-job-store.ts';
 import { itemOf, jobKey, keyItem } from '../../lambdas/store/item.ts';
+import { MemoryDynamo } from '../fakes/memory-dynamo.ts';
 import { MemoryJobStore } from '../fakes/memory-job-store.ts';
 import { startDynamo, type DynamoFixture } from '../fixtures/dynamo.ts';
 import { everyMove, type MoveCase } from '../fixtures/every-move.ts';
@@ -41,8 +42,15 @@ async function memory(): Promise<Subject> {
 }
 
 async function dynamoDb(): Promise<Subject> {
-  const TableName = await dynamo.createTable();
-  const { client } = dynamo;
+  return over(dynamo.client, await dynamo.createTable());
+}
+
+async function inProcess(): Promise<Subject> {
+  const { client, tableName } = new MemoryDynamo();
+  return over(client, tableName);
+}
+
+function over(client: DynamoDBClient, TableName: string): Subject {
   return {
     store: new DynamoJobStore(client, TableName),
     put: async (job) => {
@@ -115,6 +123,7 @@ function expectPlaced(keys: Readonly<Record<string, unknown>> | undefined, job: 
 describe.each([
   ['MemoryJobStore', memory],
   ['DynamoJobStore', dynamoDb],
+  ['DynamoJobStore over MemoryDynamo', inProcess],
 ])('%s', (_, create) => {
   it('does to a job in any state exactly what the lifecycle says of the transition', async () => {
     const cases = [...everyMove()];
@@ -123,7 +132,7 @@ describe.each([
       expect(new Set(those.map(({ moving }) => moving.transition))).toEqual(new Set(transitions));
     }
     expect(await differences(await create(), cases)).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it('refuses to move a job that does not exist', async () => {
     const { store } = await create();

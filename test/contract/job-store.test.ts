@@ -1,4 +1,4 @@
-import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, PutItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Job, JobRequest } from '../../lambdas/domain/job.ts';
 import { move } from '../../lambdas/domain/lifecycle.ts';
@@ -6,6 +6,7 @@ import type { JobStore } from '../../lambdas/domain/ports.ts';
 import { DynamoEvidenceStore } from '../../lambdas/store/dynamo-evidence-store.ts';
 import { DynamoJobStore } from '../../lambdas/store/dynamo-job-store.ts';
 import { itemOf } from '../../lambdas/store/item.ts';
+import { MemoryDynamo } from '../fakes/memory-dynamo.ts';
 import { MemoryEvidenceStore } from '../fakes/memory-evidence-store.ts';
 import { MemoryJobStore } from '../fakes/memory-job-store.ts';
 import { startDynamo, type DynamoFixture } from '../fixtures/dynamo.ts';
@@ -30,11 +31,16 @@ async function memory(): Promise<Subject> {
 }
 
 async function dynamoDb(): Promise<Subject> {
-  const tableName = await dynamo.createTable();
-  return {
-    jobs: new DynamoJobStore(dynamo.client, tableName),
-    evidence: new DynamoEvidenceStore(dynamo.client, tableName),
-  };
+  return over(dynamo.client, await dynamo.createTable());
+}
+
+async function inProcess(): Promise<Subject> {
+  const { client, tableName } = new MemoryDynamo();
+  return over(client, tableName);
+}
+
+function over(client: DynamoDBClient, tableName: string): Subject {
+  return { jobs: new DynamoJobStore(client, tableName), evidence: new DynamoEvidenceStore(client, tableName) };
 }
 
 const keptUntil = noon + 60 * 86_400_000;
@@ -47,6 +53,7 @@ const request: JobRequest = {
 describe.each([
   ['MemoryJobStore', memory],
   ['DynamoJobStore', dynamoDb],
+  ['DynamoJobStore over MemoryDynamo', inProcess],
 ])('%s', (_, createSubject) => {
   let jobs: JobStore;
   let evidence: Subject['evidence'];

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { probeEveryMs } from '../../lambdas/domain/lane.ts';
+import { probeEveryMs } from '../../lambdas/domain/timing.ts';
 import type { LaneStore } from '../../lambdas/domain/ports.ts';
 import { DynamoLaneStore } from '../../lambdas/store/dynamo-lane-store.ts';
+import { MemoryDynamo } from '../fakes/memory-dynamo.ts';
 import { MemoryLaneStore } from '../fakes/memory-lane-store.ts';
 import { startDynamo, type DynamoFixture } from '../fixtures/dynamo.ts';
 import { noon } from '../fixtures/stored-job.ts';
@@ -19,6 +20,7 @@ const byAnn = (at: number) => ({ by: 'ann', reason: 'a reason', at });
 describe.each<[string, () => Promise<LaneStore>]>([
   ['MemoryLaneStore', async () => new MemoryLaneStore(caps)],
   ['DynamoLaneStore', async () => new DynamoLaneStore(dynamo.client, await dynamo.createTable(), caps)],
+  ['DynamoLaneStore over MemoryDynamo', async () => new DynamoLaneStore(new MemoryDynamo().client, 'memory', caps)],
 ])('%s', (_, create) => {
   let lanes: LaneStore;
   beforeEach(async () => {
