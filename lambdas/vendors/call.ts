@@ -1,4 +1,4 @@
-import { request as startRequest, type IncomingMessage } from 'node:http';
+import { request as startRequest, validateHeaderValue, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe, openConnection, type LookupHost } from './connection.ts';
 import { admit, type VendorNetwork } from './network.ts';
@@ -35,6 +35,7 @@ export type NotSentCause =
   | 'connect'
   | 'tls'
   | 'forbidden_url'
+  | 'forbidden_header'
   | 'forbidden_address';
 
 export type UnknownCause = 'reset' | 'timed_out' | 'aborted' | 'too_large' | 'truncated' | 'malformed';
@@ -113,6 +114,8 @@ async function begin(call: Call, context: CallContext, limit: Limit): Promise<Ex
   const { network, clock, lookupHost } = context;
   const admission = admit(call.url, network);
   if (admission.kind === 'refused') return notSent('forbidden_url', admission.detail);
+  const unsendable = whyNotSendable(call.headers);
+  if (unsendable !== undefined) return notSent('forbidden_header', unsendable);
   const connection = await openConnection(call.url, admission.reach, limit.signal, lookupHost);
   if (connection.kind === 'failed') {
     const cause = connection.cause === 'interrupted' ? limit.cause() : connection.cause;
@@ -130,6 +133,16 @@ async function begin(call: Call, context: CallContext, limit: Limit): Promise<Ex
     return notSent('too_late', `it had to start before ${call.sendBy}`);
   }
   return send(call, socket, limit);
+}
+
+/** A key with a line break in it, say: `startRequest` would throw for it. Names the header, and never tells its value. */
+function whyNotSendable(headers: Call['headers']): string | undefined {
+  try {
+    for (const [name, value] of Object.entries(headers)) validateHeaderValue(name, value);
+    return undefined;
+  } catch (error) {
+    return describe(error);
+  }
 }
 
 function send(call: Call, socket: Socket, limit: Limit): Promise<Exchange | Unknown> {

@@ -110,6 +110,15 @@ describe('not sent: not one byte of the request has left', () => {
     await expect.poll(() => vendor.connections).toBe(1);
   });
 
+  it.each(['sesame\n', 'sesame\r\nhost: elsewhere', '€'])('a header that HTTP can not carry: %j', async (key) => {
+    const vendor = await vendorThat({});
+    const outcome = await callOnce(post(vendor.port, { headers: { 'x-api-key': key } }), at(vendor.port));
+    expect(outcome).toMatchObject({ kind: 'not-sent', cause: 'forbidden_header' });
+    expect(outcome.kind === 'not-sent' && outcome.detail).toContain('x-api-key');
+    expect(outcome.kind === 'not-sent' && outcome.detail).not.toContain(key.slice(0, 6).trim());
+    expect(vendor.connections).toBe(0);
+  });
+
   it('aborted before it starts', async () => {
     const vendor = await vendorThat({});
     const outcome = await callOnce(post(vendor.port, { signal: AbortSignal.abort() }), at(vendor.port));
