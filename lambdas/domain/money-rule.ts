@@ -47,7 +47,8 @@ export function afterSend(
     case 'account-refused':
       return notTaken(job, traits, now, backOffMs(job.tries), outcome.message);
     case 'throttled':
-      return notTaken(job, traits, now, outcome.retryAfterMs ?? backOffMs(job.tries), undefined);
+      // Never sooner than our own back-off: "again in a second", said for minutes, must not use up what a job may be sent.
+      return notTaken(job, traits, now, Math.max(outcome.retryAfterMs ?? 0, backOffMs(job.tries)), undefined);
     case 'not-sent':
       return notTaken(job, traits, now, backOffMs(job.tries), undefined);
     case 'unknown':

@@ -92,6 +92,18 @@ describe('the answer to the only send', () => {
     });
   });
 
+  it.each([
+    [undefined, 1, 2_000],
+    [0, 1, 2_000],
+    [1_000, 6, 64_000],
+    [90_000, 6, 90_000],
+  ])('throttled for %s ms at try %i: after %i ms, as late as both the vendor and our own back-off say', (...row) => {
+    const [retryAfterMs, tries, delayMs] = row;
+    const traitsOfMany = { ...traits, maxSends: 40 };
+    const throttled = { kind: 'throttled', retryAfterMs, message: 'Slower.' } as const;
+    expect(afterSend(dispatching({ tries }), throttled, traitsOfMany, now)).toMatchObject({ do: 'release', delayMs });
+  });
+
   it('not taken for the last time: failed, and nothing was charged', () => {
     const spent = afterSend(dispatching({ tries: 3 }), outcomes.throttled, traits, now);
     expect(spent).toMatchObject({ do: 'spend', failure: { code: 'sends_spent' } });
