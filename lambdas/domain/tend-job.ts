@@ -25,7 +25,7 @@ export interface Tick {
    * flagged jobs, and no worker hears a ring for it.
    */
   readonly lanes: ReadonlySet<string>;
-  /** As read at the tick's start; undefined: a lane that this deployment no longer has, or that could not be read. */
+  /** As read at the tick's start; undefined: a lane that this deployment no longer has, or that could not be read now. */
   readonly laneOf: (lane: string) => Lane | undefined;
 }
 
@@ -71,6 +71,8 @@ async function lookAgain(world: World, job: Job, checkAt: number): Promise<void>
 async function tendQueued(world: World, tick: Tick, job: Job<'queued'>): Promise<void> {
   const now = world.clock.now();
   const lane = tick.laneOf(job.lane);
+  // Not read this time: nobody can say how long the job's clock stood still. Of a lane that is gone, none will.
+  if (lane === undefined && tick.lanes.has(job.lane)) return await lookAgain(world, job, nextTick(now));
   const closedMs = lane === undefined ? 0 : Math.max(0, closedMsUntil(lane, now) - job.laneClosedMs);
   const leftMs = job.maxQueueMs - (now - job.queuedAt - closedMs);
   if (leftMs <= 0) await expire(world, job);

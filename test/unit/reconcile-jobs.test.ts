@@ -37,3 +37,13 @@ it('a lane whose flagged jobs can not be counted has no count, rather than none'
   expect(report.flagged).toEqual({ slow: 1 });
   expect(report.errors).toHaveLength(1);
 });
+
+it('a lane that can not be read expires nothing: nobody knows how long it was closed', async () => {
+  const gateway = new OperatorGateway();
+  gateway.put('queued', { maxQueueMs: 30_000, checkAt: noon });
+  gateway.lanes.put({ ...gateway.lanes.get('default'), closedMs: 3_600_000 });
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  gateway.lanes.read = () => Promise.reject(new Error('Throttled.'));
+  expect((await reconcileJobs(gateway.world, ['default'], new Map(), shift)).errors).toHaveLength(1);
+  expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'queued', checkAt: noon + 120_000 });
+});
