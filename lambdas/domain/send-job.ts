@@ -4,9 +4,10 @@ import type { Job } from './job.ts';
 import { inputKeyOf, vendorKeyOf } from './job.ts';
 import { move } from './lifecycle.ts';
 import { afterSend, afterUnknown, backOffMs, canReplay, type AfterSend } from './money-rule.ts';
-import { probeEveryMs } from './lane.ts';
+import { hasRoom, probeEveryMs } from './lane.ts';
 import { lookUp } from './look-up.ts';
 import { complete, copyResult, flagUnknown, refuse, release, releaseProven, spend } from './settle-job.ts';
+import { ringFor } from './tend-lane.ts';
 import { clockSkewMs, nextTick, sendLeadMs, watchLeaseMs } from './timing.ts';
 import type { Submission, SubmitOutcome, Vendor } from './vendor.ts';
 import type { Shift } from './watch-job.ts';
@@ -44,10 +45,12 @@ export async function sendJob(
   }
   const outcome = await submitOnce(world, vendor, job, submission);
   await noteOutcome(world, job, outcome);
-  if (stay.probing && outcome.kind !== 'account-refused' && outcome.kind !== 'not-sent')
-    await reopen(world, job, stay.since);
+  const isWell = outcome.kind !== 'account-refused' && outcome.kind !== 'not-sent';
+  const hasReopened = stay.probing && isWell && (await reopen(world, job, stay.since));
   const next = afterSend(job, outcome, vendor.traits, world.clock.now());
-  return await follow(world, vendor, job, next, shift, stay.since);
+  const sent = await follow(world, vendor, job, next, shift, stay.since);
+  if (hasReopened) await fill(world, job.lane);
+  return sent;
 }
 
 /** Input gone, nothing sent in this attempt; with an earlier unknown send it is a person's to decide. */
@@ -114,11 +117,20 @@ async function noteOutcome(world: World, job: Job<'dispatching'>, outcome: Submi
   }
 }
 
-async function reopen(world: World, job: Job, since: number): Promise<void> {
+/** True: this reopened it. */
+async function reopen(world: World, job: Job, since: number): Promise<boolean> {
   const at = world.clock.now();
   const reason = 'The probe was answered: the account is well again.';
   const changed = await world.lanes.change(job.lane, since, { state: 'open', by: 'probe', reason, at });
-  if (changed.kind === 'changed') world.notices.note({ kind: 'lane_reopened', lane: job.lane });
+  if (changed.kind === 'moved_on') return false;
+  world.notices.note({ kind: 'lane_reopened', lane: job.lane });
+  return true;
+}
+
+/** Only once the probe's own answer is written: a bell that can't be reached must not cost its receipt. */
+async function fill(world: World, name: string): Promise<void> {
+  const lane = await world.lanes.read(name);
+  if (hasRoom(lane, world.clock.now())) await ringFor(world, lane);
 }
 
 async function follow(

@@ -51,6 +51,19 @@ describe('a lane that may not be used yet', () => {
   });
 });
 
+it('a probe that is answered opens its lane, and rings for as many as have room', async () => {
+  const gateway = new OperatorGateway();
+  for (const id of ['job_a', 'job_b', 'job_c']) gateway.put('queued', { id, picture: undefined });
+  await gateway.jobs.putRequest('job_a', 'submit-1', { parameters: {}, metadata: undefined, consent: undefined });
+  gateway.lanes.put({ ...gateway.lanes.get('default'), cap: 2, state: 'tripped', since: noon, notBefore: noon });
+  gateway.studio.words.set('vendor-job-1', { kind: 'canceled' });
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  await dispatchJob(gateway.world, { lane: 'default', hint: undefined }, shift);
+  expect(gateway.lanes.get('default')).toMatchObject({ state: 'open', by: 'probe' });
+  const [first] = gateway.doorbell.rings;
+  expect(first).toEqual({ lane: 'default', hint: 'job_b', delayMs: 0 });
+});
+
 it('tells the followers of an end before the worker fails, whatever fails after it', async () => {
   const gateway = new OperatorGateway();
   gateway.put('running', { followers: ['socket-1'] });

@@ -169,11 +169,7 @@ export const promiseMutants: readonly Mutant[] = [
     why: 'a tripped lane stays tripped when the account is well again',
     source: 'design §7',
     edits: [
-      edit(
-        'send-job',
-        "  if (changed.kind === 'changed') world.notices.note({ kind: 'lane_reopened', lane: job.lane });",
-        '  void changed;',
-      ),
+      edit('send-job', "  world.notices.note({ kind: 'lane_reopened', lane: job.lane });\n", ''),
       edit('send-job', "{ state: 'open', by: 'probe', reason, at }", "{ state: 'tripped', by: 'probe', reason, at }"),
     ],
   },
