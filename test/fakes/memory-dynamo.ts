@@ -177,7 +177,12 @@ export function clientOver(send: (command: Command) => Promise<object>): DynamoD
   return { send } as unknown as DynamoDBClient;
 }
 
-export function operationOf(command: Command): Operation {
+/** What DynamoDB says of a condition that is not so; every other error is a broken request. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ConditionalCheckFailedException;
+}
+
+function operationOf(command: Command): Operation {
   if (command instanceof GetItemCommand) return operations.getItem;
   if (command instanceof PutItemCommand) return operations.putItem;
   if (command instanceof UpdateItemCommand) return operations.updateItem;

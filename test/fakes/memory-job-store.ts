@@ -25,8 +25,14 @@ export class MemoryJobStore implements JobStore {
 
   /** Puts a job as it is, whatever stood there. */
   put(job: Job): void {
-    this.#items.set(job.id, { kind: 'job', job });
-    this.#written.push({ id: job.id, job });
+    this.mirror(job.id, { kind: 'job', job });
+  }
+
+  /** What is known of an id is what was read of it elsewhere. */
+  mirror(id: string, read: Read | undefined): void {
+    if (read === undefined) this.#items.delete(id);
+    else this.#items.set(id, read);
+    this.#written.push({ id, job: read?.kind === 'job' ? read.job : undefined });
   }
 
   /** The job, which the test knows to be there. */
@@ -120,8 +126,7 @@ export class MemoryJobStore implements JobStore {
     const actual = stored.job;
     if (!isTerminal(actual.state) || actual.hold !== undefined || actual.version !== job.version) return 'moved_on';
     const tombstone: Tombstone = { id: actual.id, owner: actual.owner, erasedAt };
-    this.#items.set(job.id, { kind: 'erased', tombstone });
-    this.#written.push({ id: job.id, job: undefined });
+    this.mirror(job.id, { kind: 'erased', tombstone });
     return 'erased';
   }
 

@@ -1,5 +1,6 @@
 import { probeEveryMs, type HeldUnit, type Lane } from '../../lambdas/domain/lane.ts';
 import type { LaneChange, LaneHeld, LaneStore } from '../../lambdas/domain/ports.ts';
+import { probeEveryMs } from '../../lambdas/domain/timing.ts';
 import { newLane } from '../../lambdas/store/lane-item.ts';
 
 /** Lanes in memory, each made with the cap that the deployment gives it. */
@@ -23,6 +24,11 @@ export class MemoryLaneStore implements LaneStore {
   /** Puts a lane as it is, whatever stood there. */
   put(lane: Lane): void {
     this.#lanes.set(lane.lane, lane);
+  }
+
+  /** It is as if nobody had used it yet. */
+  forget(lane: string): void {
+    this.#lanes.delete(lane);
   }
 
   async read(lane: string): Promise<Lane> {

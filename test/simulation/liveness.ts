@@ -49,6 +49,7 @@ async function runDeaf(scenario: Scenario, fault: FaultPlan, at: number | undefi
     vendors: scenario.vendors,
     caps: { [lane]: scenario.cap ?? 1 },
     plan,
+    ...(scenario.createTables === undefined ? {} : { createTables: scenario.createTables }),
   });
   const begunAt = simulation.timeline.now();
   simulation.scheduleTicks(longMs / tickMs);

@@ -6,6 +6,7 @@ import type { Setup } from './world/setup.ts';
 import type { VendorSetup } from './world/simulated-vendor.ts';
 import type { Simulation } from './world/simulation.ts';
 import { submittedJob } from './world/submitted-job.ts';
+import { retentionMs } from './world/world-of.ts';
 
 type Ends = 'succeeded' | 'failed' | 'canceled' | 'needs_attention';
 
@@ -22,6 +23,7 @@ export interface Scenario {
   readonly withinMs?: number;
   readonly workerShiftMs?: number;
   readonly versionOf?: Setup['versionOf'];
+  readonly createTables?: Setup['createTables'];
   /** How long it is left alone before it is asked whether anything still moves. */
   readonly quietMs?: number;
   readonly indexLagMs?: number;
@@ -42,12 +44,10 @@ export function submit(simulation: Simulation, ids: readonly string[], vendor: s
   ids.forEach((id, rank) => {
     void simulation.start('submit', async (world) => {
       const job = submittedJob(id, world.clock.now(), { vendor, lane, rank, ...more });
-      await simulation.jobs.putRequest(id, job.submitToken, {
-        parameters: {},
-        metadata: undefined,
-        consent: undefined,
-      });
-      await simulation.jobs.create(job);
+      const { direct } = simulation.tables;
+      const request = { parameters: {}, metadata: undefined, consent: undefined };
+      await direct.putRequest(id, job.submitToken, request, job.createdAt + retentionMs);
+      await direct.create(job);
       await world.doorbell.ring(lane, id);
     });
   });

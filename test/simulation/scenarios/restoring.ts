@@ -1,22 +1,18 @@
-import type { Job } from '../../../lambdas/domain/job.ts';
 import { markRestored } from '../../../lambdas/domain/mark-restored.ts';
 import { changeLaneAfter, lane, none, replay, submit, type Scenario } from '../scenario.ts';
 import type { Simulation } from '../world/simulation.ts';
 
 /** The table as it was at one moment comes back at another; everything rings on as if nothing had been. */
 function restore(simulation: Simulation, takenAfterMs: number, restoredAfterMs: number): void {
-  const { timeline, jobs, lanes } = simulation;
-  let backup: readonly Job[] = [];
-  let pool = lanes.get(lane);
+  const { timeline, tables } = simulation;
+  let bringBack = (): void => undefined;
   timeline.after(takenAfterMs, () => {
-    backup = jobs.all();
-    pool = lanes.get(lane);
+    bringBack = tables.backUp();
   });
   timeline.after(restoredAfterMs, () => {
     simulation.watchdog.isLenient = true;
     simulation.close();
-    for (const job of backup) jobs.put(job);
-    lanes.put(pool);
+    bringBack();
     void mark(simulation);
   });
 }

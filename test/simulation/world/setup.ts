@@ -1,5 +1,6 @@
 import type { Effect, FaultPlan } from './faults.ts';
 import type { VendorSetup } from './simulated-vendor.ts';
+import type { CreateTables } from './tables.ts';
 import type { Version } from './version.ts';
 
 /** What a simulated world is made of. */
@@ -14,6 +15,8 @@ export interface Setup {
   readonly indexLagMs?: () => number;
   readonly ringDelayMs?: () => number;
   readonly workerShiftMs?: number;
+  /** Without it, the tables are the fakes. */
+  readonly createTables?: CreateTables;
   /** Which version the nth sandbox runs; without it, all run this one. */
   readonly versionOf?: (role: 'worker' | 'tick', nth: number) => Version;
 }

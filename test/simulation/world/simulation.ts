@@ -4,19 +4,18 @@ import { tickMs } from '../../../lambdas/domain/timing.ts';
 import type { Submission } from '../../../lambdas/domain/vendor.ts';
 import type { Notice } from '../../../lambdas/domain/world.ts';
 import { CountingTokens } from '../../fakes/counting-tokens.ts';
-import { MemoryAuditStore } from '../../fakes/memory-audit-store.ts';
-import { MemoryEvidenceStore } from '../../fakes/memory-evidence-store.ts';
 import { MemoryFileStore } from '../../fakes/memory-file-store.ts';
 import { MemoryJobIndex } from '../../fakes/memory-job-index.ts';
-import { MemoryJobStore } from '../../fakes/memory-job-store.ts';
-import { MemoryLaneStore } from '../../fakes/memory-lane-store.ts';
-import { MemoryOwnerStore } from '../../fakes/memory-owner-store.ts';
+import type { MemoryJobStore } from '../../fakes/memory-job-store.ts';
+import type { MemoryLaneStore } from '../../fakes/memory-lane-store.ts';
 import { MemoryUploadStore } from '../../fakes/memory-upload-store.ts';
 import { Actor, never } from './actor.ts';
 import type { Effect, EffectKind, Fault, FaultPlan } from './faults.ts';
+import { MemoryTables } from './memory-tables.ts';
 import { RingQueue } from './ring-queue.ts';
 import type { Setup } from './setup.ts';
 import { SimulatedVendor } from './simulated-vendor.ts';
+import type { Tables } from './tables.ts';
 import { Timeline } from './timeline.ts';
 import { callBack } from './vendor-callbacks.ts';
 import { thisVersion, type Version } from './version.ts';
@@ -32,20 +31,21 @@ export class Simulation {
   readonly setup: Setup;
   readonly timeline = new Timeline(Date.UTC(2026, 0, 1) + 20_000);
   readonly tokens = new CountingTokens();
-  readonly jobs = new MemoryJobStore();
-  readonly index = new MemoryJobIndex(this.jobs);
+  readonly tables: Tables;
+  /** What the tables hold at this moment. */
+  readonly jobs: MemoryJobStore;
   readonly lanes: MemoryLaneStore;
-  readonly owners = new MemoryOwnerStore();
+  readonly index: MemoryJobIndex;
   readonly uploads = new MemoryUploadStore();
   readonly files = new MemoryFileStore();
   /** The last bytes written under each key. */
   readonly pictures = new Map<string, Uint8Array>();
-  readonly evidence = new MemoryEvidenceStore();
-  readonly audit = new MemoryAuditStore();
   readonly vendors: ReadonlyMap<string, SimulatedVendor>;
   readonly announcements: Announcement[] = [];
   evidenceAdded = 0;
   readonly messages: LiveMessage[] = [];
+  /** A message is on its way to one socket. */
+  onSent: (connectionId: string, message: LiveMessage) => void = () => undefined;
   readonly notices: Notice[] = [];
   readonly effects: Effect[] = [];
   readonly watchdog: Watchdog;
@@ -65,8 +65,10 @@ export class Simulation {
   constructor(setup: Setup) {
     this.setup = setup;
     this.#plan = setup.plan;
-    this.lanes = new MemoryLaneStore(setup.caps);
-    this.jobs.whenSiblingsAreErased((id) => this.evidence.erase(id));
+    this.tables = setup.createTables?.(setup.caps) ?? new MemoryTables(setup.caps);
+    this.jobs = this.tables.jobs;
+    this.lanes = this.tables.lanes;
+    this.index = new MemoryJobIndex(this.jobs);
     this.vendors = new Map(setup.vendors.map((vendor) => [vendor.name, new SimulatedVendor(vendor, this.timeline)]));
     this.watchdog = new Watchdog(this);
     for (const vendor of this.vendors.values()) {

@@ -174,6 +174,7 @@ export class Watchdog {
       this.#judgeAnnouncements(job);
     }
     for (const lane of Object.keys(this.#simulation.setup.caps)) this.#judgeHolds(lane);
+    for (const amiss of this.#simulation.tables.amiss()) this.say('kept', amiss);
     if (!this.isLenient) this.#judgeMessages();
   }
 
