@@ -6,9 +6,6 @@ export const maxCap = 100;
 /** An unbound hold younger than this may belong to a worker between its hold and its claim. */
 export const minHoldAgeMs = 30_000;
 
-/** A tripped lane lets one job in per so long: the probe that finds out whether the account is well again. */
-export const probeEveryMs = 60_000;
-
 export type LaneState = 'open' | 'paused' | 'tripped';
 
 export interface HeldUnit {

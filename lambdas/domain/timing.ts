@@ -31,6 +31,9 @@ export const settlingDays = 30;
  */
 export const longestRingWaitMs = 15_000;
 
+/** A tripped lane lets one job in per so long: the probe that finds out whether the account is well again. */
+export const probeEveryMs = 60_000;
+
 /** The schedule's interval: the promise of "the truth within one interval" is counted in it. */
 export const tickMs = 60_000;
 

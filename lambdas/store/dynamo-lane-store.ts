@@ -1,7 +1,8 @@
 import { GetItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { probeEveryMs, type HeldUnit, type Lane } from '../domain/lane.ts';
+import type { HeldUnit, Lane } from '../domain/lane.ts';
 import type { LaneChange, LaneHeld, LaneStore } from '../domain/ports.ts';
+import { probeEveryMs } from '../domain/timing.ts';
 import { plain, putIf, updateIf, type Written } from './conditional-write.ts';
 import { Expression, updateText } from './expression.ts';
 import { keyItem } from './item.ts';

@@ -1,4 +1,4 @@
-import { probeEveryMs, type HeldUnit, type Lane } from '../../lambdas/domain/lane.ts';
+import type { HeldUnit, Lane } from '../../lambdas/domain/lane.ts';
 import type { LaneChange, LaneHeld, LaneStore } from '../../lambdas/domain/ports.ts';
 import { probeEveryMs } from '../../lambdas/domain/timing.ts';
 import { newLane } from '../../lambdas/store/lane-item.ts';
