@@ -1,7 +1,8 @@
 import type { Settling } from '../../lambdas/domain/settle-flagged.ts';
 import type { DedupeClass } from '../../lambdas/domain/vendor.ts';
 import type { Report } from './explore.ts';
-import { cancelAfter, changeLaneAfter, lane, settleAfter, submit } from './scenario.ts';
+import { changeLaneAfter, lane, settleAfter } from './scenario.ts';
+import { App } from './world/app.ts';
 import { faultsOf, type Effect, type Fault } from './world/faults.ts';
 import { Random } from './world/random.ts';
 import { Simulation } from './world/simulation.ts';
@@ -10,10 +11,13 @@ import type { VendorSetup } from './world/simulated-vendor.ts';
 const troubleMs = 12 * 60_000;
 const healingMs = 30 * 60_000;
 
+/** Long enough for every deadline that was set to be over. */
+const restMs = 3 * 60_000;
+
 /**
- * Level B: a lane for some minutes of everything at once: faults at any effect, late answers, clocks that differ, late
- * indexes, and long outages, since many small faults never make one. Then nothing goes wrong any more, and everything has
- * to come to its end. The same seed is the same run.
+ * Level B: a lane for some minutes of everything at once: many owners who submit, follow and cancel, faults at any effect,
+ * late answers, clocks that differ, late indexes, and long outages, since many small faults never make one. Then nothing
+ * goes wrong any more, and everything has to come to its end and to stay there. The same seed is the same run.
  */
 export async function randomRun(seed: number): Promise<Report> {
   const random = new Random(seed);
@@ -33,11 +37,18 @@ export async function randomRun(seed: number): Promise<Report> {
   simulation.scheduleTicks(Math.ceil((troubleMs + healingMs) / 60_000), random.pick([1, 1, 2]));
   // One tick after the other dies: what is bound by nobody is judged in the end.
   simulation.watchdog.longestLeakMs = troubleMs;
-  trouble(simulation, random);
+  const apps = trouble(simulation, random);
   await simulation.timeline.runUntil(begunAt + troubleMs);
   heal(simulation);
-  await simulation.timeline.runUntil(begunAt + troubleMs + healingMs);
+  const endsAt = begunAt + troubleMs + healingMs;
+  await simulation.timeline.runUntil(endsAt - restMs);
+  for (const app of apps) app.close();
+  await simulation.timeline.runUntil(endsAt - restMs + 60_000);
+  const rested = stateOf(simulation);
+  await simulation.timeline.runUntil(endsAt);
+  if (stateOf(simulation) !== rested) simulation.watchdog.say('10 ticks', 'ticks change what is settled');
   simulation.watchdog.judge();
+  await judgeApps(simulation, apps);
   if (!simulation.isIdle) simulation.watchdog.say('6 ends', 'somebody is still at work');
   return { effects: simulation.effects, violations: simulation.watchdog.violations, simulation };
 }
@@ -64,17 +75,67 @@ function faultAt(random: Random, effect: Effect, rate: number): Fault | undefine
   return faults[random.below(faults.length)];
 }
 
-function trouble(simulation: Simulation, random: Random): void {
-  const ids = Array.from({ length: 3 + random.below(7) }, (_, nth) => `job${nth}`);
-  const within = () => random.below(troubleMs - 60_000);
-  ids.forEach((id) => {
-    const at = random.chance(0.5) ? random.below(2_000) : within();
-    simulation.timeline.after(at, () => submit(simulation, [id], 'v', { maxRunMs: 60_000 }));
-    if (random.chance(0.2)) cancelAfter(simulation, at + random.below(40_000), id);
-    if (random.chance(0.3)) personActs(simulation, random, id, at + random.below(200_000));
-  });
+const feature = {
+  name: 'upscale',
+  vendor: 'v',
+  adapterVersion: 1,
+  lane,
+  maxQueueMs: 3_600_000,
+  maxRunMs: 60_000,
+  typicalRunMs: 3_000,
+  picture: { accepts: ['image/png'], maxBytes: 10_000, maxPixels: 100 },
+  needsConsent: false,
+  readParameters: (sent: object) => ({ kind: 'read', parameters: { ...sent } }) as const,
+};
+
+function trouble(simulation: Simulation, random: Random): readonly App[] {
+  const catalogue = { named: () => feature, all: () => [feature] };
+  const limits = { activeJobs: 1 + random.below(6), submitsPerMinute: 2 + random.below(10) };
+  const apps = Array.from(
+    { length: 1 + random.below(4) },
+    (_, nth) => new App({ simulation, random: new Random(random.below(1e9)), user: `user${nth}`, catalogue, limits }),
+  );
+  simulation.onSent = (connectionId, message) =>
+    void apps.find((app) => app.owns(connectionId))?.receive(connectionId, message);
+  for (let action = 0, most = 3 + random.below(7); action < most; action += 1) {
+    const app = apps[random.below(apps.length)] ?? apps[0];
+    if (app !== undefined) actSomeTime(simulation, random, app, `tap-${action}`);
+  }
+  for (const app of apps) simulation.timeline.after(random.below(5_000), () => void app.follow());
   for (let outage = random.below(4); outage > 0; outage -= 1)
-    goWrong(simulation, random, within(), random.below(240_000));
+    goWrong(simulation, random, within(random), random.below(240_000));
+  return apps;
+}
+
+const within = (random: Random) => random.below(troubleMs - 60_000);
+
+/** One action, perhaps twice at once, perhaps once more when nobody expects it, and what people do with it. */
+function actSomeTime(simulation: Simulation, random: Random, app: App, key: string): void {
+  const at = random.chance(0.5) ? random.below(2_000) : within(random);
+  const again = (delayMs: number, said = {}) =>
+    simulation.timeline.after(delayMs, () => void app.act(key, feature.name, said));
+  again(at);
+  if (random.chance(0.3)) again(at + random.below(50));
+  if (random.chance(0.2)) again(at + random.below(300_000));
+  if (random.chance(0.2)) again(at + 20_000 + random.below(60_000), { other: true });
+  if (random.chance(0.2)) simulation.timeline.after(at + random.below(40_000), () => app.cancel(key));
+  if (random.chance(0.3)) personActs(simulation, random, app.idOf(key), at + random.below(200_000));
+}
+
+/** Whoever was told 2xx has a job, and comes back to the truth. */
+async function judgeApps(simulation: Simulation, apps: readonly App[]): Promise<void> {
+  for (const app of apps) {
+    for (const id of app.accepted) {
+      if (simulation.jobOf(id) === undefined) simulation.watchdog.say('6 ends', `${id} was accepted, and is gone`);
+    }
+    void app.connect();
+  }
+  await simulation.timeline.runUntil(simulation.timeline.now() + 5_000);
+}
+
+function stateOf({ jobs, lanes, announcements }: Simulation): string {
+  const settled = jobs.all().map((job) => ({ ...job, checkAt: 0, followers: [] }));
+  return JSON.stringify([settled, lanes.get(lane), announcements.length]);
 }
 
 function personActs(simulation: Simulation, random: Random, id: string, delayMs: number): void {
