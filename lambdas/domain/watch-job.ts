@@ -57,7 +57,7 @@ class Watch {
         if (!(await this.#keepLease(signal))) return { kind: 'left' };
       }
     } finally {
-      stop.abort();
+      stop.abort('settled');
       await words.return?.();
     }
   }
@@ -67,7 +67,7 @@ class Watch {
     const pulse = new AbortController();
     const rested = this.#world.waiting.wait(watchExtendMs / 3, AbortSignal.any([signal, pulse.signal]));
     const first = await Promise.race([word, rested.then(() => 'pulse' as const)]);
-    pulse.abort();
+    pulse.abort('heard');
     return first;
   }
 

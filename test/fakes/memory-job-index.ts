@@ -35,7 +35,7 @@ export class MemoryJobIndex implements JobIndex {
   async due(shard: number, until: number, cursor: string | undefined, limit: number): Promise<Page<Due>> {
     if (shard < 0 || shard >= activeShards) throw new RangeError(`There is no shard ${shard}.`);
     const due = this.#jobs()
-      .filter((job) => isActive(job) && shardOf(job.id) === shard && job.checkAt <= until)
+      .filter((job) => job.checkAt <= until && isActive(job) && shardOf(job.id) === shard)
       .toSorted((a, b) => a.checkAt - b.checkAt || compare(a.id, b.id));
     const { items, next } = pageOf(due, (job) => [job.checkAt, job.id], cursor, limit);
     return { items: items.map(({ id, checkAt }) => ({ id, checkAt })), next };

@@ -12,6 +12,7 @@ export class MemoryJobStore implements JobStore {
   readonly #links = new Map<string, { jobId: string; generation: number }>();
   readonly #erasers: ((id: string) => number)[] = [];
   readonly #written: { id: string; job: Job | undefined }[] = [];
+  #all: { readonly at: number; readonly jobs: readonly Job[] } = { at: 0, jobs: [] };
 
   /** Every write of a job in order, `undefined` for an erased one: what an index is made from. */
   get written(): readonly { readonly id: string; readonly job: Job | undefined }[] {
@@ -20,7 +21,11 @@ export class MemoryJobStore implements JobStore {
 
   /** The jobs that are not erased. */
   all(): readonly Job[] {
-    return [...this.#items.values()].flatMap((read) => (read.kind === 'job' ? [read.job] : []));
+    const at = this.#written.length;
+    if (this.#all.at !== at) {
+      this.#all = { at, jobs: [...this.#items.values()].flatMap((read) => (read.kind === 'job' ? [read.job] : [])) };
+    }
+    return this.#all.jobs;
   }
 
   /** Puts a job as it is, whatever stood there. */

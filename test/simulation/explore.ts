@@ -1,4 +1,13 @@
-import { describeFault, faultsOf, noFaults, type Effect, type Fault, type FaultPlan } from './world/faults.ts';
+import {
+  crashesOf,
+  describeFault,
+  faultsOf,
+  noFaults,
+  type Effect,
+  type Fault,
+  type FaultPlan,
+} from './world/faults.ts';
+import { isTerminal } from '../../lambdas/domain/job.ts';
 import { Simulation } from './world/simulation.ts';
 import type { Violation } from './world/watchdog.ts';
 import { lane, type Scenario } from './scenario.ts';
@@ -12,27 +21,25 @@ export interface Report {
 const most = 30 * 60_000;
 const usualQuietMs = 5 * 60_000;
 
-/** One run of a scenario: until nothing moves any more, whatever went wrong at the planned effects. */
-export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> {
-  const simulation = new Simulation({
-    vendors: scenario.vendors,
-    caps: { [lane]: scenario.cap ?? 1 },
-    plan: (effect) => plan(effect) ?? scenario.plan?.(effect),
-    ...(scenario.workerShiftMs === undefined ? {} : { workerShiftMs: scenario.workerShiftMs }),
-    ...(scenario.versionOf === undefined ? {} : { versionOf: scenario.versionOf }),
-    ...(scenario.latencyMs === undefined
-      ? {}
-      : { latencyMs: () => [scenario.latencyMs ?? 0, scenario.latencyMs ?? 0] }),
-    ...(scenario.indexLagMs === undefined ? {} : { indexLagMs: () => scenario.indexLagMs ?? 0 }),
-  });
+/**
+ * One run of a scenario: until nothing moves any more, whatever went wrong at the planned effects. `endsAtRest`: as soon
+ * as every job is at its end, instead of after some more ticks that find nothing to do.
+ */
+export async function run(
+  scenario: Scenario,
+  plan: FaultPlan,
+  { endsAtRest = false }: { readonly endsAtRest?: boolean } = {},
+): Promise<Report> {
+  const simulation = simulationOf(scenario, plan);
   const { timeline, watchdog } = simulation;
   const begunAt = timeline.now();
   simulation.scheduleTicks(40, scenario.overlap);
   scenario.begin(simulation);
-  await timeline.runUntil(begunAt + (scenario.quietMs ?? usualQuietMs));
+  const isDone = () => endsAtRest && isAtRest(simulation);
+  await timeline.runUntil(begunAt + (scenario.quietMs ?? usualQuietMs), isDone);
   // Settled looks the same before and after two more ticks; what never settles is judged as it stands.
-  for (let seen = stateOf(simulation); timeline.now() < begunAt + most;) {
-    await timeline.runUntil(timeline.now() + 120_000);
+  for (let seen = stateOf(simulation); timeline.now() < begunAt + most && !isDone();) {
+    await timeline.runUntil(timeline.now() + 120_000, isDone);
     const now = stateOf(simulation);
     if (now === seen && simulation.isIdle) break;
     seen = now;
@@ -42,6 +49,32 @@ export async function run(scenario: Scenario, plan: FaultPlan): Promise<Report> 
   scenario.judge?.(simulation);
   if (!simulation.isIdle) watchdog.say('6 ends', 'somebody is still at work');
   return { effects: simulation.effects, violations: watchdog.violations, simulation };
+}
+
+function simulationOf(scenario: Scenario, plan: FaultPlan): Simulation {
+  const { latencyMs, indexLagMs, workerShiftMs, versionOf, createTables } = scenario;
+  return new Simulation({
+    vendors: scenario.vendors,
+    caps: { [lane]: scenario.cap ?? 1 },
+    plan: (effect) => plan(effect) ?? scenario.plan?.(effect),
+    ...(workerShiftMs === undefined ? {} : { workerShiftMs }),
+    ...(versionOf === undefined ? {} : { versionOf }),
+    ...(createTables === undefined ? {} : { createTables }),
+    ...(latencyMs === undefined ? {} : { latencyMs: () => [latencyMs, latencyMs] as const }),
+    ...(indexLagMs === undefined ? {} : { indexLagMs: () => indexLagMs }),
+  });
+}
+
+/** Nobody is at work, nothing is on its way, and every job is at its end, holds nothing and was announced. */
+function isAtRest({ isIdle, timeline, jobs, lanes }: Simulation): boolean {
+  return (
+    isIdle &&
+    timeline.isOver &&
+    jobs
+      .all()
+      .every(({ state, hold, announce }) => isTerminal(state) && hold === undefined && announce === undefined) &&
+    Object.keys(lanes.get(lane).held).length === 0
+  );
 }
 
 function stateOf(simulation: Simulation): string {
@@ -61,45 +94,55 @@ export interface Explored {
   readonly found: Found[];
 }
 
+/** A fault at the nth effect of a run. */
 interface Placed {
   readonly number: number;
   readonly fault: Fault;
+}
+
+interface First {
+  readonly placed: Placed;
+  readonly effects: readonly Effect[];
 }
 
 function planOf(placed: readonly Placed[]): FaultPlan {
   return (effect) => placed.find(({ number }) => number === effect.number)?.fault;
 }
 
+export interface Exploring {
+  /** So many pairs of anything that can go wrong are tried besides. */
+  readonly mostPairs: number;
+  readonly pick: (below: number) => number;
+  readonly stopAtFirst?: boolean;
+}
+
 /** At each effect, everything that can go wrong there; then two of them, as many pairs as `mostPairs`. */
-export async function explore(
-  scenario: Scenario,
-  options: { readonly mostPairs: number; readonly pick: (below: number) => number; readonly stopAtFirst?: boolean },
-): Promise<Explored> {
+export async function explore(scenario: Scenario, exploring: Exploring): Promise<Explored> {
   const explored: Explored = { runs: 0, found: [] };
   const clean = await tryOut(scenario, [], explored);
   checkClean(scenario, clean, explored);
-  const firsts: { readonly placed: Placed; readonly effects: readonly Effect[] }[] = [];
+  const firsts: First[] = [];
   for (const placed of placesIn(clean.effects, 0)) {
-    if (options.stopAtFirst === true && explored.found.length > 0) return explored;
+    if (exploring.stopAtFirst === true && explored.found.length > 0) return explored;
     const { effects } = await tryOut(scenario, [placed], explored);
     firsts.push({ placed, effects });
   }
-  await explorePairs(scenario, firsts, options, explored);
+  await samplePairs(scenario, firsts, exploring, explored);
   return explored;
 }
 
-async function explorePairs(
+async function samplePairs(
   scenario: Scenario,
-  firsts: readonly { readonly placed: Placed; readonly effects: readonly Effect[] }[],
-  options: { readonly mostPairs: number; readonly pick: (below: number) => number; readonly stopAtFirst?: boolean },
+  firsts: readonly First[],
+  { mostPairs, pick, stopAtFirst }: Exploring,
   explored: Explored,
 ): Promise<void> {
-  for (let pair = 0; pair < options.mostPairs && firsts.length > 0; pair += 1) {
-    if (options.stopAtFirst === true && explored.found.length > 0) return;
-    const first = firsts[options.pick(firsts.length)];
+  for (let pair = 0; pair < mostPairs && firsts.length > 0; pair += 1) {
+    if (stopAtFirst === true && explored.found.length > 0) return;
+    const first = firsts[pick(firsts.length)];
     if (first === undefined) return;
     const seconds = placesIn(first.effects, first.placed.number + 1);
-    const second = seconds[options.pick(Math.max(1, seconds.length))];
+    const second = seconds[pick(Math.max(1, seconds.length))];
     if (second !== undefined) await tryOut(scenario, [first.placed, second], explored);
   }
 }
@@ -108,8 +151,51 @@ function placesIn(effects: readonly Effect[], from: number): readonly Placed[] {
   return effects.slice(from).flatMap(({ number, kind }) => faultsOf[kind].map((fault): Placed => ({ number, fault })));
 }
 
-async function tryOut(scenario: Scenario, placed: readonly Placed[], explored: Explored): Promise<Report> {
-  const report = await run(scenario, placed.length === 0 ? noFaults : planOf(placed));
+/** One of `shares` equal parts of the work: those whose first crash is the nth, n modulo `shares` being `share`. */
+export interface Share {
+  readonly share: number;
+  readonly shares: number;
+}
+
+/** Every crash at every effect, and after it every crash at every effect of what that made of the run. */
+export async function exploreCrashPairs(
+  scenario: Scenario,
+  { share, shares }: Share = { share: 0, shares: 1 },
+): Promise<Explored> {
+  const explored: Explored = { runs: 0, found: [] };
+  const clean = await run(scenario, noFaults);
+  for (const [nth, first] of crashesIn(clean.effects, 0).entries()) {
+    if (nth % shares !== share) continue;
+    const { effects } = await run(scenario, planOf([first]));
+    for (const second of crashesIn(effects, first.number + 1)) {
+      await tryOut(scenario, [first, second], explored, true);
+    }
+  }
+  return explored;
+}
+
+/**
+ * To die before an effect is to die after the one that the same sandbox had before it, since nobody sees what it does
+ * between the two: only before its first one this is a crash of its own.
+ */
+function crashesIn(effects: readonly Effect[], from: number): readonly Placed[] {
+  const begun = new Set<string>();
+  return effects.flatMap(({ number, kind, actor }) => {
+    const isItsFirst = !begun.has(actor);
+    begun.add(actor);
+    if (number < from) return [];
+    const faults: readonly Fault[] = [...(isItsFirst ? [{ kind: 'crash_before' } as const] : []), ...crashesOf[kind]];
+    return faults.map((fault): Placed => ({ number, fault }));
+  });
+}
+
+async function tryOut(
+  scenario: Scenario,
+  placed: readonly Placed[],
+  explored: Explored,
+  endsAtRest = false,
+): Promise<Report> {
+  const report = await run(scenario, placed.length === 0 ? noFaults : planOf(placed), { endsAtRest });
   explored.runs += 1;
   if (report.violations.length > 0) {
     const faults = placed.map(({ number, fault }) =>

@@ -1,62 +1,103 @@
+import { execFileSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import * as z from 'zod';
 import type { Found } from './explore.ts';
-import { levelA, levelB, levelC, type LevelReport } from './levels.ts';
+import { perform, plannedTasks, type LevelReport, type Task } from './levels.ts';
+import { performAll } from './threads.ts';
 
 /**
- * `npm run simulate -- --seconds 60 --seed 7`: Levels A and C once, then random runs until the time is over. With
- * `SEED=<n>` in the environment only that one random run, to look at it again. Exits 1 where anything was violated.
+ * `npm run simulate -- --seconds 60 --seed 7 --pairs all`: everything that can go wrong at each effect of each scenario,
+ * every pair of crashes (or so many random pairs of anything: `--pairs 100`), every scenario with all events lost, and
+ * then random runs for so many seconds. With `SEED=<n>` in the environment only that one random run, to look at it again.
+ * Exits 1 where anything was violated.
  */
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string' },
-    pairs: { type: 'string', default: '100' },
+    pairs: { type: 'string', default: 'all' },
+    threads: { type: 'string', default: `${availableParallelism()}` },
     'until-caught': { type: 'boolean', default: false },
     first: { type: 'string', default: '' },
   },
 });
-
 const replayed = process.env['SEED'];
-const seed = Number(replayed ?? values.seed ?? Date.now() % 1_000_000_000);
-const endsAt = Date.now() + Number(values.seconds) * 1_000;
+const { seconds, seed, pairs, threads } = z
+  .object({
+    seconds: z.coerce.number().nonnegative(),
+    seed: z.coerce.number().int().nonnegative(),
+    pairs: z.literal('all').or(z.coerce.number().int().nonnegative()),
+    threads: z.coerce.number().int().positive(),
+  })
+  .parse({ ...values, seed: replayed ?? values.seed ?? Date.now() % 1_000_000_000 });
+
+const everyMs = 15_000;
 let runs = 0;
 let violated = 0;
-let lastSeed = seed;
+let nextSeed = seed;
+let toldAt = Date.now();
 
 function tell({ scenario, faults, violations }: Found): void {
   const what = violations.map(({ invariant, what }) => `${invariant}: ${what}`).join('; ');
   console.log(`  ${scenario}, after ${faults.join(' and ') || 'nothing went wrong'}\n    ${what}`);
 }
 
-/** What a mutant's run ends with: read by the one that started it. */
-function caught({ level, found }: LevelReport): void {
-  const [first] = found;
-  if (first === undefined) return;
-  const [violation] = first.violations;
-  console.log(JSON.stringify({ level, invariant: violation?.invariant, what: violation?.what, faults: first.faults }));
-  process.exit(1);
+function take(report: LevelReport): void {
+  runs += report.runs;
+  violated += report.found.length;
+  report.found.slice(0, 5).forEach(tell);
+  if (Date.now() - toldAt < everyMs) return;
+  toldAt = Date.now();
+  console.log(`${runs} runs so far, ${violated} violations, at ${report.level}`);
 }
 
-async function go(level: AsyncIterable<LevelReport>, isOver: () => boolean): Promise<void> {
-  for await (const report of level) {
-    runs += report.runs;
-    violated += report.found.length;
-    if (values['until-caught']) caught(report);
-    report.found.slice(0, 5).forEach(tell);
-    if (isOver()) return;
+function* randomRuns(isOver: () => boolean): Generator<Task> {
+  do {
+    yield { level: 'B', seed: nextSeed };
+    nextSeed += 1;
+  } while (!isOver());
+}
+
+/** For a planted bug: one thread, one order, until something catches it. What it prints is read by who started it. */
+async function untilCaught(tasks: Iterable<Task>): Promise<boolean> {
+  for (const task of tasks) {
+    const { level, found } = await perform(task, { stopAtFirst: true });
+    const [first] = found;
+    if (first === undefined) continue;
+    const [violation] = first.violations;
+    console.log(
+      JSON.stringify({ level, invariant: violation?.invariant, what: violation?.what, faults: first.faults }),
+    );
+    return true;
+  }
+  return false;
+}
+
+function commit(): string {
+  try {
+    return execFileSync('git', ['describe', '--always', '--dirty'], {
+      encoding: 'utf8',
+      cwd: import.meta.dirname,
+    }).trim();
+  } catch {
+    return 'unknown';
   }
 }
 
-if (replayed === undefined) {
-  await go(
-    levelA(seed, Number(values.pairs), { stopAtFirst: values['until-caught'], first: values.first }),
-    () => false,
-  );
-  await go(levelC(), () => false);
+const planned = replayed === undefined ? plannedTasks(seed, pairs, values.first) : [];
+if (values['until-caught']) {
+  const startsAt = Date.now();
+  const isCaught =
+    (await untilCaught(planned)) || (await untilCaught(randomRuns(() => Date.now() >= startsAt + seconds * 1_000)));
+  process.exit(isCaught ? 1 : 0);
 }
-await go(levelB(seed), () => {
-  lastSeed += 1;
-  return replayed !== undefined || Date.now() >= endsAt;
-});
-console.log(`${runs} runs explored, ${violated} violations, seeds ${seed}–${lastSeed - 1}`);
+await performAll(planned.values(), threads, take);
+const endsAt = Date.now() + seconds * 1_000;
+await performAll(
+  randomRuns(() => replayed !== undefined || Date.now() >= endsAt),
+  threads,
+  take,
+);
+console.log(`${runs} runs explored, ${violated} violations, seeds ${seed}–${nextSeed - 1}, commit ${commit()}`);
 process.exitCode = violated === 0 ? 0 : 1;

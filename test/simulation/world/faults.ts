@@ -97,6 +97,21 @@ export const faultsOf: Readonly<Record<EffectKind, readonly Fault[]>> = {
   publish: [{ kind: 'crash_before' }, { kind: 'crash_after' }, { kind: 'error_before' }],
 };
 
+/**
+ * The crashes of which Level A tries every pair: after an effect, with the request still on its way, and the answer lost.
+ * A crash before an effect is one after that sandbox's effect before it.
+ */
+export const crashesOf: Readonly<Record<EffectKind, readonly Fault[]>> = {
+  read: [],
+  write: [{ kind: 'crash_after' }, { kind: 'crash_late', delayMs: 25_000 }, { kind: 'answer_lost', delayMs: 300 }],
+  ring: [{ kind: 'crash_after' }, { kind: 'crash_late', delayMs: 25_000 }, { kind: 'dropped' }],
+  send: [{ kind: 'crash_after' }, { kind: 'crash_late', delayMs: 4_500 }, { kind: 'vendor', answer: 'lost' }],
+  // A cancel is asked for: that is done then.
+  ask: [{ kind: 'crash_after' }],
+  fetch: [],
+  publish: [{ kind: 'crash_after' }],
+};
+
 export function describeFault(effect: Pick<Effect, 'number' | 'what'>, fault: Fault): string {
   const detail = 'delayMs' in fault ? ` ${fault.delayMs} ms` : 'answer' in fault ? ` ${fault.answer}` : '';
   return `#${effect.number} ${effect.what}: ${fault.kind}${detail}`;

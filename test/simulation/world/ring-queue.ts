@@ -47,7 +47,7 @@ export class RingQueue {
       const shift = { endsAt: simulation.clockOf(actor).now() + shiftMs, signal: stop.signal };
       const { dispatchJob } = simulation.versionOf('worker');
       await dispatchJob(world, { lane: message.lane, hint: message.hint }, shift);
-      stop.abort();
+      stop.abort('over');
     });
     this.#workers.set(message.lane, (this.#workers.get(message.lane) ?? 1) - 1);
     if (end === 'done' || simulation.isDeaf) this.waiting -= 1;

@@ -157,7 +157,8 @@ export class Simulation {
   async ask<T>(actor: Actor, what: string, vendor: SimulatedVendor, answer: () => T): Promise<T | undefined> {
     const { fault } = await this.#begin(actor, 'ask', what);
     if (fault?.kind === 'error_before' || vendor.isDown) return undefined;
-    return await this.alive(actor, answer());
+    const said = answer();
+    return fault?.kind === 'crash_after' ? await this.kill(actor) : await this.alive(actor, said);
   }
 
   async fetch(actor: Actor): Promise<'fetched' | 'unreachable' | 'lost'> {
@@ -198,7 +199,7 @@ export class Simulation {
 
   deadline(durationMs: number): AbortSignal {
     const over = new AbortController();
-    this.timeline.after(durationMs, () => over.abort());
+    this.timeline.inBackground(durationMs, () => over.abort('over'));
     return over.signal;
   }
 
@@ -239,7 +240,7 @@ export class Simulation {
       const shift = { endsAt: this.clockOf(actor).now() + tickShiftMs, signal: stop.signal };
       const { reconcileJobs } = this.versionOf('tick');
       const report = await reconcileJobs(world, lanes, new Map(), shift);
-      stop.abort();
+      stop.abort('over');
       this.errors.push(...report.errors);
     });
   }
@@ -249,7 +250,7 @@ export class Simulation {
     const first = tickMs - (this.timeline.now() % tickMs);
     for (let nth = 0; nth < count; nth += 1) {
       for (let twin = 0; twin < overlap; twin += 1) {
-        this.timeline.after(first + nth * tickMs, () => {
+        this.timeline.inBackground(first + nth * tickMs, () => {
           if (!this.isClosed) void this.tick();
         });
       }

@@ -4,7 +4,9 @@ interface Timer {
   readonly at: number;
   readonly order: number;
   readonly run: () => void;
-  isCanceled: boolean;
+  readonly isBackground: boolean;
+  /** It has run, or was called off. */
+  isDone: boolean;
 }
 
 /**
@@ -14,6 +16,7 @@ interface Timer {
 export class Timeline implements Clock {
   #now: number;
   #order = 0;
+  #foreground = 0;
   readonly #heap: Timer[] = [];
 
   constructor(startMs: number) {
@@ -24,14 +27,19 @@ export class Timeline implements Clock {
     return this.#now;
   }
 
+  /** Nothing is still to come but what goes on for ever, whatever happens. */
+  get isOver(): boolean {
+    return this.#foreground === 0;
+  }
+
   /** Returns what calls it off. */
   after(delayMs: number, run: () => void): () => void {
-    const timer: Timer = { at: this.#now + Math.max(0, delayMs), order: this.#order, run, isCanceled: false };
-    this.#order += 1;
-    this.#push(timer);
-    return () => {
-      timer.isCanceled = true;
-    };
+    return this.#add(delayMs, run, false);
+  }
+
+  /** As `after`, for what nobody waits for: a schedule, a deadline of somebody who may be gone by then. */
+  inBackground(delayMs: number, run: () => void): () => void {
+    return this.#add(delayMs, run, true);
   }
 
   async sleep(durationMs: number): Promise<void> {
@@ -46,11 +54,26 @@ export class Timeline implements Clock {
       const next = this.#heap[0];
       if (next === undefined || next.at > moment) break;
       this.#pop();
-      if (next.isCanceled) continue;
+      if (next.isDone) continue;
+      next.isDone = true;
+      if (!next.isBackground) this.#foreground -= 1;
       this.#now = Math.max(this.#now, next.at);
       next.run();
     }
     this.#now = Math.max(this.#now, moment);
+  }
+
+  #add(delayMs: number, run: () => void, isBackground: boolean): () => void {
+    const at = this.#now + Math.max(0, delayMs);
+    const timer: Timer = { at, order: this.#order, run, isBackground, isDone: false };
+    this.#order += 1;
+    if (!isBackground) this.#foreground += 1;
+    this.#push(timer);
+    return () => {
+      if (timer.isDone) return;
+      timer.isDone = true;
+      if (!isBackground) this.#foreground -= 1;
+    };
   }
 
   #push(timer: Timer): void {
