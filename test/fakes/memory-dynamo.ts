@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import {
   dynaliteOperation,
-  rememberExpressions,
+  rememberWhatRepeats,
   type ItemDb,
   type KeyRange,
   type Operation,
@@ -32,7 +32,7 @@ export type WriteListener = (key: { readonly pk: string; readonly sk: string }, 
 /** What a table held at one moment. */
 export type Snapshot = ReadonlyMap<string, WireItem>;
 
-rememberExpressions();
+rememberWhatRepeats();
 
 const operations = {
   getItem: dynaliteOperation('getItem'),

@@ -3,16 +3,19 @@ import { exploreLiveness } from './liveness.ts';
 import { randomRun } from './random-run.ts';
 import type { Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
+import { DynamoTables } from './world/dynamo-tables.ts';
 import { Random } from './world/random.ts';
 
 /** A part of the exploration that can be done by itself, anywhere. */
 export type Task =
   /** Everything that can go wrong at each effect of a scenario, and so many random pairs of it. */
   | { readonly level: 'A'; readonly scenario: string; readonly mostPairs: number; readonly seed: number }
+  /** The same, but for the pairs, over the real adapters: at each request that they make of DynamoDB. */
+  | { readonly level: 'A dynamo'; readonly scenario: string }
   /** Every pair of crashes in a scenario, or a share of them. */
   | ({ readonly level: 'A pairs'; readonly scenario: string } & Share)
   /** A scenario whose worker dies at each effect, and nobody hears anything from then on. */
-  | { readonly level: 'C'; readonly scenario: string }
+  | { readonly level: 'C' | 'C dynamo'; readonly scenario: string }
   /** One long run of everything at once. */
   | { readonly level: 'B'; readonly seed: number };
 
@@ -34,10 +37,14 @@ async function performed(task: Task, stopAtFirst: boolean): Promise<Explored> {
       const pick = (below: number) => random.below(below);
       return await explore(named(task.scenario), { mostPairs: task.mostPairs, stopAtFirst, pick });
     }
+    case 'A dynamo':
+      return await explore(overDynamo(named(task.scenario)), { mostPairs: 0, stopAtFirst, pick: () => 0 });
     case 'A pairs':
       return await exploreCrashPairs(named(task.scenario), task);
     case 'C':
       return await exploreLiveness(named(task.scenario));
+    case 'C dynamo':
+      return await exploreLiveness(overDynamo(named(task.scenario)));
     case 'B': {
       const { violations } = await randomRun(task.seed);
       const found = violations.length === 0 ? [] : [{ scenario: `SEED=${task.seed}`, faults: [], violations }];
@@ -49,7 +56,24 @@ async function performed(task: Task, stopAtFirst: boolean): Promise<Explored> {
 }
 
 export function nameOf(task: Task): string {
-  return task.level === 'B' ? `B SEED=${task.seed}` : `${task.level} ${task.scenario}`;
+  switch (task.level) {
+    case 'B':
+      return `B SEED=${task.seed}`;
+    case 'A dynamo':
+    case 'C dynamo':
+      return `${task.level}: ${task.scenario}`;
+    case 'A':
+    case 'A pairs':
+    case 'C':
+      return `${task.level} ${task.scenario}`;
+    default:
+      return task satisfies never;
+  }
+}
+
+/** The scenario, its tables being the real adapters over a DynamoDB. */
+export function overDynamo(scenario: Scenario): Scenario {
+  return { ...scenario, createTables: (caps) => new DynamoTables(caps) };
 }
 
 function named(name: string): Scenario {
@@ -58,15 +82,29 @@ function named(name: string): Scenario {
   return scenario;
 }
 
-/** Everything but the random runs. `first`: a scenario that goes before all others. */
-export function plannedTasks(seed: number, pairs: number | 'all', first = ''): readonly Task[] {
-  const names = scenarios.map(({ name }) => name).toSorted((a, b) => Number(b === first) - Number(a === first));
+export interface Planning {
+  readonly seed: number;
+  readonly pairs: number | 'all';
+  /** A task of this name goes before all others. */
+  readonly first: string;
+  readonly tables: 'memory' | 'dynamo' | 'both';
+}
+
+/** Everything but the random runs. */
+export function plannedTasks({ seed, pairs, first, tables }: Planning): readonly Task[] {
+  const names = scenarios.map(({ name }) => name);
   const mostPairs = pairs === 'all' ? 20 : pairs;
-  return [
+  const overMemory = [
     ...names.map((scenario): Task => ({ level: 'A', scenario, mostPairs, seed })),
     ...names.map((scenario): Task => ({ level: 'C', scenario })),
     ...(pairs === 'all' ? names.flatMap(pairTasks) : []),
   ];
+  const overAdapters = [
+    ...names.map((scenario): Task => ({ level: 'A dynamo', scenario })),
+    ...names.map((scenario): Task => ({ level: 'C dynamo', scenario })),
+  ];
+  const tasks = [...(tables === 'dynamo' ? [] : overMemory), ...(tables === 'memory' ? [] : overAdapters)];
+  return tasks.toSorted((a, b) => Number(nameOf(b) === first) - Number(nameOf(a) === first));
 }
 
 /** The longest scenarios have some 30,000 pairs: in shares, so that no core is left with one of them at the end. */

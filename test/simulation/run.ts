@@ -8,8 +8,8 @@ import { performAll } from './threads.ts';
 
 /**
  * `npm run simulate -- --seconds 60 --seed 7 --pairs all`: everything that can go wrong at each effect of each scenario,
- * every pair of crashes (or so many random pairs of anything: `--pairs 100`), every scenario with all events lost, and
- * then random runs for so many seconds. With `SEED=<n>` in the environment only that one random run, to look at it again.
+ * every pair of crashes (or so many random pairs of anything: `--pairs 100`), every scenario with all events lost, all but
+ * the pairs over the real adapters as well (or over nothing else: `--tables dynamo`), and then random runs for so many seconds. With `SEED=<n>` in the environment only that one random run, to look at it again.
  * Exits 1 where anything was violated.
  */
 const { values } = parseArgs({
@@ -20,15 +20,18 @@ const { values } = parseArgs({
     threads: { type: 'string', default: `${availableParallelism()}` },
     'until-caught': { type: 'boolean', default: false },
     first: { type: 'string', default: '' },
+    tables: { type: 'string', default: 'both' },
   },
 });
 const replayed = process.env['SEED'];
-const { seconds, seed, pairs, threads } = z
+const { seconds, seed, pairs, threads, first, tables } = z
   .object({
     seconds: z.coerce.number().nonnegative(),
     seed: z.coerce.number().int().nonnegative(),
     pairs: z.literal('all').or(z.coerce.number().int().nonnegative()),
     threads: z.coerce.number().int().positive(),
+    first: z.string(),
+    tables: z.enum(['memory', 'dynamo', 'both']),
   })
   .parse({ ...values, seed: replayed ?? values.seed ?? Date.now() % 1_000_000_000 });
 
@@ -85,11 +88,12 @@ function commit(): string {
   }
 }
 
-const planned = replayed === undefined ? plannedTasks(seed, pairs, values.first) : [];
+const planned = replayed === undefined ? plannedTasks({ seed, pairs, first, tables }) : [];
 if (values['until-caught']) {
   const startsAt = Date.now();
   const isCaught =
-    (await untilCaught(planned)) || (await untilCaught(randomRuns(() => Date.now() >= startsAt + seconds * 1_000)));
+    (await untilCaught(planned)) ||
+    (tables !== 'dynamo' && (await untilCaught(randomRuns(() => Date.now() >= startsAt + seconds * 1_000))));
   process.exit(isCaught ? 1 : 0);
 }
 await performAll(planned.values(), threads, take);

@@ -1,4 +1,4 @@
-/** A known bug, planted in the domain's source text. */
+/** A known bug, planted in the source text of the domain or of its adapters to DynamoDB. */
 export interface Mutant {
   readonly name: string;
   /** What it does to people. */
@@ -9,7 +9,7 @@ export interface Mutant {
 }
 
 export interface Edit {
-  /** In `lambdas/domain`. */
+  /** In `lambdas`. */
   readonly file: string;
   /** Occurs exactly once. */
   readonly find: string;
@@ -17,7 +17,11 @@ export interface Edit {
 }
 
 export function edit(file: string, find: string, replace: string): Edit {
-  return { file: `${file}.ts`, find, replace };
+  return { file: `domain/${file}.ts`, find, replace };
+}
+
+export function editStore(file: string, find: string, replace: string): Edit {
+  return { file: `store/${file}.ts`, find, replace };
 }
 
 /** @throws Error where the text is not there exactly once: the mutant would plant nothing, or something else. */
