@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
 import type { JobBody } from '../../lambdas/http/job-body.ts';
 import { expectStatus, problemOf, type Submitted } from './harness/api.ts';
 import { eventually } from './harness/eventually.ts';
@@ -22,6 +23,8 @@ afterEach(async () => {
   await slowlane.studio.clearFaults();
 });
 
+const evidenceSchema = z.object({ evidence: z.array(z.looseObject({ what: z.string() })) });
+
 type Feature = 'upscale' | 'stylize';
 
 const submit = (feature: Feature): Promise<Submitted> => slowlane.api.submit({ feature, picture });
@@ -39,6 +42,12 @@ async function flaggedBy(fault: Fault): Promise<JobBody> {
   await slowlane.studio.fault({ ...fault, feature: 'stylize', times: 1 });
   const { job } = await submit('stylize');
   return await slowlane.api.flagged(job.id);
+}
+
+/** What is kept of its sends: webhooks, which may come at any time, aside. */
+async function evidenceOf(id: string): Promise<readonly { readonly what: string }[]> {
+  const shown = expectStatus(await slowlane.operator.send(`/api/v1/operator/jobs/${id}`), 200);
+  return evidenceSchema.parse(shown).evidence.filter(({ what }) => what !== 'vendor_event');
 }
 
 async function failByHand(id: string): Promise<void> {
@@ -131,24 +140,32 @@ describe('a send that was taken, its answer lost', () => {
 });
 
 describe('a send that was not taken, which nobody can tell', () => {
-  it('is flagged with the evidence that its body had left', async () => {
+  it('is flagged with the evidence that its body had left, and only a person buys it anew', async () => {
     const { api, operator, studio } = slowlane;
-    const { id } = await flaggedBy({ point: 'submit', fault: 'drop-before-accept' });
-    await staysFlagged(id);
-    expect(await studio.acceptedFor(id)).toEqual([]);
-    const shown = await operator.send(`/api/v1/operator/jobs/${id}`);
-    expect(expectStatus(shown, 200)).toMatchObject({
-      evidence: expect.arrayContaining([
-        expect.objectContaining({
-          what: 'send_unknown',
-          vendorKey: `${id}.1`,
-          detail: expect.objectContaining({ bodySent: true }),
-        }),
-      ]),
+    const { result: id, posts } = await countingPosts(async () => {
+      const { id } = await flaggedBy({ point: 'submit', fault: 'drop-before-accept' });
+      await staysFlagged(id);
+      return id;
     });
+    expect(posts).toBe(1);
+    expect(await studio.acceptedFor(id)).toEqual([]);
+    expect(await evidenceOf(id)).toMatchObject([
+      { what: 'send_unknown', vendorKey: `${id}.1`, detail: { bodySent: true } },
+    ]);
     expectStatus(await operator.settle(id, 'resend', { notRunning: true }), 200);
     expect(await api.done(id)).toMatchObject({ status: 'succeeded' });
-    expect(await studio.acceptedFor(id)).toHaveLength(1);
+    expect((await studio.acceptedFor(id)).map(({ key }) => key)).toEqual([`${id}.2`]);
+  });
+
+  it('can not be adopted, for the vendor has none, and is failed by an operator', async () => {
+    const { api, operator, studio } = slowlane;
+    const { id } = await flaggedBy({ point: 'submit', fault: 'drop-before-accept' });
+    const { status } = await operator.settle(id, 'adopt', { vendorJobId: 'stu_of_nobody' });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(await api.job(id)).toMatchObject({ status: 'needs_attention' });
+    await failByHand(id);
+    expect(await api.done(id)).toMatchObject({ status: 'failed', error: { code: 'failed_by_operator' } });
+    expect(await studio.acceptedFor(id)).toEqual([]);
   });
 
   it('is retaken where the vendor knows our key', async () => {
@@ -162,6 +179,7 @@ describe('a send that was not taken, which nobody can tell', () => {
 
 const ambiguous: [string, Fault][] = [
   ['503', { point: 'submit', fault: 'status', status: 503 }],
+  ['500', { point: 'submit', fault: 'status', status: 500 }],
   ['500 although it was taken', { point: 'submit', fault: 'status', status: 500, accept: true }],
   ['408', { point: 'submit', fault: 'status', status: 408 }],
   ['a 2xx that can not be read', { point: 'submit', fault: 'garbage-2xx' }],
@@ -194,9 +212,10 @@ describe('a send that was surely not taken', () => {
     // Queued, dispatching, queued again: three versions.
     await api.until(job.id, 'is queued again', ({ status, version }) => status === 'queued' && version >= 3);
     await studio.start();
-    const done = await api.done(job.id);
-    expect(done).toMatchObject({ status: 'succeeded', attention: null });
+    expect(await api.done(job.id)).toMatchObject({ status: 'succeeded' });
     expect(await studio.acceptedFor(job.id)).toHaveLength(1);
+    // Flagged at any time, it would have evidence.
+    expect(await evidenceOf(job.id)).toEqual([]);
   });
 
   it.each([
@@ -213,9 +232,13 @@ describe('a send that was surely not taken', () => {
       times: 1,
     });
     const startedAtMs = Date.now();
-    const { job } = await submit('stylize');
-    expect(await api.done(job.id)).toMatchObject({ status: 'succeeded', attention: null });
-    const accepted = await studio.acceptedFor(job.id);
+    const { result: id, posts } = await countingPosts(async () => {
+      const { job } = await submit('stylize');
+      expect(await api.done(job.id)).toMatchObject({ status: 'succeeded' });
+      return job.id;
+    });
+    expect([posts, await evidenceOf(id)]).toEqual([2, []]);
+    const accepted = await studio.acceptedFor(id);
     expect(accepted).toHaveLength(1);
     // A date has no fractions of a second: 3 s from now may be 2 s.
     expect(Date.parse(accepted[0]?.acceptedAt ?? '') - startedAtMs).toBeGreaterThanOrEqual(1_900);
@@ -246,7 +269,10 @@ describe('an account that the vendor refuses', () => {
     }
     await studio.clearFaults();
     expectStatus(await operator.changeLane({ state: 'open' }), 200);
-    for (const { job } of jobs) expect(await api.done(job.id)).toMatchObject({ status: 'succeeded' });
+    for (const { job } of jobs) {
+      expect(await api.done(job.id)).toMatchObject({ status: 'succeeded' });
+      expect([(await studio.acceptedFor(job.id)).length, await evidenceOf(job.id)]).toEqual([1, []]);
+    }
   });
 
   it('closes the lane on a key that was changed at the vendor, until ours is changed too', async () => {
