@@ -66,8 +66,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     timeoutSeconds: httpSeconds,
     grants: [
       ...authenticates,
-      table('BatchGetItem', 'PutItem', 'DeleteItem'),
-      index('owner'),
+      table('PutItem', 'DeleteItem'),
       // S3 tells a missing upload from a forbidden one only to those who may list it.
       readsList('uploads'),
       pictures('uploads', 'GetObject'),

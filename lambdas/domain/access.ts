@@ -18,7 +18,7 @@ export interface Principal {
   readonly scopes: readonly Scope[];
   /** The only features that this principal may ask for; absent = all. */
   readonly features?: readonly string[];
-  /** At most so many active jobs, where that is less than the environment's own limit. */
+  /** At most so many unfinished jobs of its user, whoever submitted them; where that is less than the environment's own limit. */
   readonly maxJobs?: number;
 }
 

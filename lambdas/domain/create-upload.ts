@@ -1,5 +1,5 @@
 import type { Catalogue } from './catalogue.ts';
-import type { Clock, OwnerLimits, Tokens, UploadCounter } from './ports.ts';
+import type { Clock, Limits, Tokens, UploadCounter } from './ports.ts';
 import { uploadKeyOf, type Upload, type UploadStore } from './upload.ts';
 
 export interface CreateUpload {
@@ -38,7 +38,7 @@ export interface CreateUploadWorld {
   readonly uploads: Pick<UploadStore, 'put'>;
   readonly files: UploadSigner;
   readonly owners: UploadCounter;
-  readonly limits: OwnerLimits;
+  readonly limits: Pick<Limits, 'submitsPerMinute'>;
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly tokens: Tokens;

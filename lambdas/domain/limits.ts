@@ -1,35 +1,35 @@
-import { activeStates } from './job.ts';
-import type { JobIndex } from './ports.ts';
+import { isTerminal } from './job.ts';
+import type { Clock, JobStore, OpenJob, OpenJobs } from './ports.ts';
 
-export interface Limits {
-  /** Unfinished jobs of one owner. */
-  readonly activeJobs: number;
-  readonly submitsPerMinute: number;
+interface LimitsWorld {
+  readonly jobs: Pick<JobStore, 'read'>;
+  readonly clock: Clock;
 }
 
-const pageSize = 100;
-const maxPages = 10;
+const readsAtOnce = 25;
+/** A submit that made no job by then makes none any more: its function was killed at half of that. */
+const submitMs = 60_000;
 
 /**
- * Whether the owner has as many unfinished jobs as it may have. The index is asked only where the day's submits could
- * reach the limit, so an ordinary submit pays nothing for it. An owner with more than a thousand newer jobs than its
- * oldest unfinished one is let through: the limit guards a lane's order, it is not money.
+ * The oldest first, and no more of them are read than it takes to make room. Read strongly, one by one: an index that
+ * lags would let in too many. Undefined: there is no room.
  */
-export async function hasTooManyActiveJobs(
-  owner: string,
-  submitsToday: number,
-  limit: number,
-  index: Pick<JobIndex, 'ofOwner'>,
-): Promise<boolean> {
-  if (submitsToday <= limit) return false;
-  let active = 0;
-  let cursor: string | undefined;
-  for (let pages = 0; pages < maxPages; pages += 1) {
-    const page = await index.ofOwner(owner, activeStates, cursor, pageSize);
-    active += page.items.length;
-    if (active >= limit) return true;
-    if (page.next === undefined) return false;
-    cursor = page.next;
+export async function withoutEnded(open: OpenJobs, most: number, world: LimitsWorld): Promise<OpenJobs | undefined> {
+  const oldestFirst = open.jobs.toSorted((one, other) => one.since - other.since);
+  const unfinished: OpenJob[] = [];
+  let unread = oldestFirst.length;
+  for (let from = 0; from < oldestFirst.length && unfinished.length + unread >= most; from += readsAtOnce) {
+    const some = oldestFirst.slice(from, from + readsAtOnce);
+    const ended = await Promise.all(some.map((job) => hasEnded(job, world)));
+    unfinished.push(...some.filter((_, nth) => ended[nth] === false));
+    unread -= some.length;
   }
-  return false;
+  if (unfinished.length + unread >= most) return undefined;
+  return { jobs: [...unfinished, ...oldestFirst.slice(oldestFirst.length - unread)], revision: open.revision };
+}
+
+async function hasEnded({ id, since }: OpenJob, { jobs, clock }: LimitsWorld): Promise<boolean> {
+  const read = await jobs.read(id);
+  if (read === undefined) return clock.now() - since >= submitMs;
+  return read.kind === 'erased' || isTerminal(read.job.state);
 }

@@ -171,24 +171,56 @@ export interface LaneStore {
   ): Promise<{ kind: 'changed'; lane: Lane } | { kind: 'moved_on' }>;
 }
 
-export interface OwnerLimits {
+/** What one owner may do. */
+export interface Limits {
+  /** Unfinished jobs. */
+  readonly activeJobs: number;
   readonly submitsPerMinute: number;
 }
 
-export type Counted =
-  | { readonly kind: 'counted'; readonly rank: number; readonly submitsToday: number }
-  | { readonly kind: 'limited'; readonly retryAfterMs: number };
+/** A submit that is about to make its job. */
+export interface CountedSubmit {
+  readonly owner: string;
+  readonly jobId: string;
+  readonly lane: string;
+  readonly virtualTime: number;
+  readonly now: number;
+}
 
-/** One counter per owner: its submits in time windows, never decremented, and its last rank in each lane. */
+export interface OpenJob {
+  readonly id: string;
+  /** When its submit was counted. */
+  readonly since: number;
+}
+
+/** The jobs that an owner's counter takes for unfinished. Nobody tells it of an end: many may have ended since. */
+export interface OpenJobs {
+  readonly jobs: readonly OpenJob[];
+  /** Of the counter: another one was written since. */
+  readonly revision: number;
+}
+
+export type Counted =
+  | { readonly kind: 'counted'; readonly rank: number }
+  | { readonly kind: 'limited'; readonly retryAfterMs: number }
+  | { readonly kind: 'full'; readonly open: OpenJobs };
+
+/** One counter per owner: its submits of a minute, its unfinished jobs, and its last rank in each lane. */
 export interface OwnerStore {
-  count(owner: string, lane: string, virtualTime: number, limits: OwnerLimits, now: number): Promise<Counted>;
+  /**
+   * Iff both limits leave room, in the one update that counts it: so they are exact, however many submit at once. A job
+   * that is open already takes no more room: the same action, sent again.
+   *
+   * `left`: a full counter without what has ended, which replaces it iff nobody wrote it since.
+   */
+  count(submit: CountedSubmit, limits: Limits, left?: OpenJobs): Promise<Counted>;
 }
 
 /** As many uploads a minute as submits, counted beside them: a picture that is stored for a day costs us, too. */
 export interface UploadCounter {
   countUpload(
     owner: string,
-    limits: OwnerLimits,
+    limits: Pick<Limits, 'submitsPerMinute'>,
     now: number,
   ): Promise<{ readonly kind: 'counted' } | Extract<Counted, { kind: 'limited' }>>;
 }

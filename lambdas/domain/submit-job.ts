@@ -3,8 +3,19 @@ import type { Catalogue, Feature, FieldError } from './catalogue.ts';
 import { fingerprintOf, isSameRequest, jobIdOf, type Said } from './idempotency.ts';
 import { inputKeyOf, ownerOf, type InputPicture, type Job, type JobRequest } from './job.ts';
 import { closedMsUntil, type Lane } from './lane.ts';
-import { hasTooManyActiveJobs, type Limits } from './limits.ts';
-import type { Clock, Doorbell, FileStore, JobIndex, JobStore, LaneStore, OwnerStore, Read, Tokens } from './ports.ts';
+import { withoutEnded } from './limits.ts';
+import type {
+  Clock,
+  Doorbell,
+  FileStore,
+  JobStore,
+  LaneStore,
+  Limits,
+  OpenJobs,
+  OwnerStore,
+  Read,
+  Tokens,
+} from './ports.ts';
 import { receivePicture, sentSha256, type PictureProblem, type PictureReceived } from './receive-picture.ts';
 import type { SentPicture } from './receive-picture.ts';
 import { settlingDays } from './timing.ts';
@@ -41,7 +52,6 @@ export interface SubmitNotices {
 
 export interface SubmitWorld {
   readonly jobs: Pick<JobStore, 'read' | 'create' | 'putRequest' | 'deleteRequest'>;
-  readonly index: Pick<JobIndex, 'ofOwner'>;
   readonly lanes: Pick<LaneStore, 'glance'>;
   readonly owners: OwnerStore;
   readonly files: Pick<FileStore, 'get' | 'put' | 'delete'>;
@@ -60,6 +70,8 @@ const dayMs = 86_400_000;
 /** As canonical JSON, in characters. */
 export const maxMetadataChars = 2_000;
 const activeLimitRetryMs = 15_000;
+/** Each one but the last found that another submit of the owner was first. */
+const mostCounts = 5;
 
 /**
  * One action, one job. A job that exists is answered before anything is refused or written: no limit, no new schema and
@@ -69,7 +81,7 @@ export async function submitJob(command: SubmitJob, world: SubmitWorld): Promise
   const id = jobIdOf(ownerOfCommand(command), command.key);
   const found = await world.jobs.read(id);
   if (found !== undefined) return answerFound(found, command, world);
-  const prepared = await prepare(command, world);
+  const prepared = await prepare(id, command, world);
   if (prepared.kind === 'refused') return unlessFound(id, prepared.refusal, command, world);
   return createJob(id, prepared, command, world);
 }
@@ -85,7 +97,7 @@ interface Prepared {
 
 type Refused = { readonly kind: 'refused'; readonly refusal: SubmitRefusal };
 
-async function prepare(command: SubmitJob, world: SubmitWorld): Promise<Prepared | Refused> {
+async function prepare(id: string, command: SubmitJob, world: SubmitWorld): Promise<Prepared | Refused> {
   const checked = checkWords(command, world.catalogue);
   if (checked.kind === 'refused') return checked;
   const { feature, parameters } = checked;
@@ -95,7 +107,7 @@ async function prepare(command: SubmitJob, world: SubmitWorld): Promise<Prepared
     world.lanes.glance(feature.lane),
   ]);
   if (picture.kind === 'refused') return refuse({ code: picture.code, detail: picture.detail });
-  const counted = await count(command, lane, world);
+  const counted = await count(id, command, lane, world);
   if (counted.kind === 'refused') return counted;
   const received = picture.kind === 'received' ? picture : undefined;
   return { kind: 'prepared', feature, parameters, picture: received, lane, rank: counted.rank };
@@ -117,18 +129,23 @@ function checkWords(
 
 /** Counted before anything is stored: an owner over its limits must cost us one small write, not a picture. */
 async function count(
+  jobId: string,
   command: SubmitJob,
-  lane: Lane,
-  { owners, index, limits, clock }: SubmitWorld,
+  { lane, virtualTime }: Lane,
+  world: SubmitWorld,
 ): Promise<Refused | { readonly kind: 'counted'; readonly rank: number }> {
-  const owner = ownerOfCommand(command);
-  const counted = await owners.count(owner, lane.lane, lane.virtualTime, limits, clock.now());
-  if (counted.kind === 'limited') return refuse({ code: 'submit_rate_limit', retryAfterMs: counted.retryAfterMs });
-  const limit = Math.min(limits.activeJobs, command.principal.maxJobs ?? limits.activeJobs);
-  if (await hasTooManyActiveJobs(owner, counted.submitsToday, limit, index)) {
-    return refuse({ code: 'active_jobs_limit', retryAfterMs: activeLimitRetryMs });
+  const { activeJobs, submitsPerMinute } = world.limits;
+  const limits = { activeJobs: Math.min(activeJobs, command.principal.maxJobs ?? activeJobs), submitsPerMinute };
+  const submit = { owner: ownerOfCommand(command), jobId, lane, virtualTime, now: world.clock.now() };
+  let left: OpenJobs | undefined;
+  for (let counts = 0; counts < mostCounts; counts += 1) {
+    const counted = await world.owners.count(submit, limits, left);
+    if (counted.kind === 'counted') return counted;
+    if (counted.kind === 'limited') return refuse({ code: 'submit_rate_limit', retryAfterMs: counted.retryAfterMs });
+    left = await withoutEnded(counted.open, limits.activeJobs, world);
+    if (left === undefined) break;
   }
-  return { kind: 'counted', rank: counted.rank };
+  return refuse({ code: 'active_jobs_limit', retryAfterMs: activeLimitRetryMs });
 }
 
 async function createJob(

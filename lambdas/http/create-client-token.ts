@@ -12,7 +12,13 @@ export const createClientTokenSchema = z.strictObject({
     .max(50)
     .optional()
     .describe('The only features it may ask for; absent: all.'),
-  maxJobs: z.int().positive().optional().describe('At most so many unfinished jobs of this user.'),
+  maxJobs: z
+    .int()
+    .positive()
+    .optional()
+    .describe(
+      'With this token no job is submitted that would leave its user with more unfinished jobs than these, whoever submitted them. Exact, however many submits come at once.',
+    ),
   expiresInSeconds: z.int().min(CLIENT_TOKEN_SECONDS.min).max(CLIENT_TOKEN_SECONDS.max),
 });
 

@@ -67,7 +67,8 @@ export const issuerSettings = z.object({ issuer: z.url({ protocol: /^https?$/ })
 
 /** Per owner: unfinished jobs, submits (and uploads, by themselves) in a minute, open sockets. */
 export const limitSettings = z.object({
-  activeJobs: z.int().positive(),
+  /** Each is a line in its owner's counter, which every submit rewrites. */
+  activeJobs: z.int().positive().max(1_000),
   submitsPerMinute: z.int().positive(),
   sockets: z.int().positive(),
 });

@@ -1,44 +1,46 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import type { Counted, OwnerLimits, OwnerStore, UploadCounter } from '../domain/ports.ts';
+import type { Counted, CountedSubmit, Limits, OpenJob, OpenJobs, OwnerStore, UploadCounter } from '../domain/ports.ts';
 import { updateIf, type PlainItem, type Written } from './conditional-write.ts';
 import { Expression, updateText } from './expression.ts';
 import { keyItem, type Key } from './item.ts';
 
 const minuteMs = 60_000;
-const dayMs = 86_400_000;
 /** An owner who comes back later begins at the lane's virtual time anyway. */
-const keptMs = 8 * dayMs;
-/** Each of the three suppositions turns once; the rest is room for a counter that its TTL takes in between. */
+const keptMs = 8 * 86_400_000;
+/** Each supposition turns once; the rest is room for a counter that its TTL takes in between. */
 const mostTries = 8;
 
 const counterItem = z.object({
   minute: z.number(),
   inMinute: z.number(),
-  day: z.number(),
-  inDay: z.number(),
+  /** When each was counted, by job id. Absent in counters that the version before made, and in those of uploads. */
+  open: z.record(z.string(), z.number()).default({}),
+  revision: z.number().default(0),
 });
+type Counter = z.infer<typeof counterItem>;
 const numbers = z.record(z.string(), z.unknown());
 
 /** What DynamoDB can't choose in one update. */
 interface Supposed {
   readonly sameMinute: boolean;
-  readonly sameDay: boolean;
   /** The owner's last rank in this lane is at or past the virtual time. */
   readonly rankAhead: boolean;
+  readonly opening: 'none' | 'first' | 'one more' | OpenJobs;
 }
 
-interface Submit {
-  readonly counter: Key;
+interface Counting {
+  readonly key: Key;
   readonly lane: string;
   readonly virtualTime: number;
-  readonly limit: number;
+  readonly perMinute: number;
   readonly now: number;
+  readonly opens: { readonly jobId: string; readonly most: number } | undefined;
 }
 
 /**
  * One counter item per owner (and one for their uploads), moved by one update: nothing is read first, so simultaneous submits of one owner don't
- * refuse each other. The update supposes which windows still run; a wrong supposition is refused, and the refusal brings
+ * refuse each other. The update supposes which window still runs; a wrong supposition is refused, and the refusal brings
  * the counter, which names the right one. Windows and ranks only move on, so a supposition can't be wrong for long.
  */
 export class DynamoOwnerStore implements OwnerStore, UploadCounter {
@@ -50,56 +52,62 @@ export class DynamoOwnerStore implements OwnerStore, UploadCounter {
     this.#table = tableName;
   }
 
-  count(owner: string, lane: string, virtualTime: number, limits: OwnerLimits, now: number): Promise<Counted> {
-    return this.#count({ counter: counterKey(owner), lane, virtualTime, limit: limits.submitsPerMinute, now });
+  count(submit: CountedSubmit, limits: Limits, left?: OpenJobs): Promise<Counted> {
+    const { owner, jobId, lane, virtualTime, now } = submit;
+    const opens = { jobId, most: limits.activeJobs };
+    const counting = { key: counterKey(owner), lane, virtualTime, perMinute: limits.submitsPerMinute, now, opens };
+    return this.#count(counting, left !== undefined && hasRoom(left.jobs, opens) ? left : 'one more');
   }
 
   /** Counted as a submit to a lane of its own would be: the rank that comes of it means nothing. */
-  countUpload(owner: string, limits: OwnerLimits, now: number): Promise<Counted> {
-    const counter = uploadCounterKey(owner);
-    return this.#count({ counter, lane: 'uploads', virtualTime: 0, limit: limits.submitsPerMinute, now });
+  async countUpload(owner: string, limits: Pick<Limits, 'submitsPerMinute'>, now: number) {
+    const perMinute = limits.submitsPerMinute;
+    const key = uploadCounterKey(owner);
+    const counting = { key, lane: 'uploads', virtualTime: 0, perMinute, now, opens: undefined };
+    const counted = await this.#count(counting, 'none');
+    if (counted.kind === 'full') throw new Error('An upload opens no job.');
+    return counted;
   }
 
-  async #count(submit: Submit): Promise<Counted> {
-    const { lane, virtualTime, now } = submit;
-    if (submit.limit < 1) return limitedUntil(windowOf(now, minuteMs) + 1, now);
+  async #count(counting: Counting, opening: Supposed['opening']): Promise<Counted> {
+    const { lane, virtualTime, perMinute, now } = counting;
+    if (perMinute < 1) return limitedUntil(windowOf(now) + 1, now);
     // A burst is what contends, so its case goes first.
-    let supposed: Supposed = { sameMinute: true, sameDay: true, rankAhead: true };
+    let supposed: Supposed = { sameMinute: true, rankAhead: true, opening };
     for (let tries = 0; tries < mostTries; tries += 1) {
-      const written = await this.#update(submit, supposed);
+      const written = await this.#update(counting, supposed);
       if (written.kind === 'written') return countedIn(written.item, lane);
       const counter = written.old === undefined ? undefined : counterItem.parse(written.old);
-      const isSpent =
-        counter !== undefined && isRunning(counter.minute, now, minuteMs) && counter.inMinute >= submit.limit;
-      if (isSpent) return limitedUntil(counter.minute + 1, now);
-      supposed = {
-        sameMinute: counter !== undefined && isRunning(counter.minute, now, minuteMs),
-        sameDay: counter !== undefined && isRunning(counter.day, now, dayMs),
-        rankAhead: (rankIn(written.old, lane) ?? -1) >= virtualTime,
-      };
+      const sameMinute = counter !== undefined && counter.minute >= windowOf(now);
+      if (sameMinute && counter.inMinute >= perMinute) return limitedUntil(counter.minute + 1, now);
+      const next = openingIn(counter, counting, supposed.opening);
+      if (next === 'full') return { kind: 'full', open: openJobsOf(counter) };
+      supposed = { sameMinute, rankAhead: (rankIn(written.old, lane) ?? -1) >= virtualTime, opening: next };
     }
     throw new Error('The counter of an owner changed too often to be moved.');
   }
 
-  #update({ counter, lane, virtualTime, limit, now }: Submit, supposed: Supposed): Promise<Written> {
+  #update(counting: Counting, supposed: Supposed): Promise<Written> {
+    const { key, lane, virtualTime, perMinute, now } = counting;
     const expression = new Expression();
     const rank = expression.name(rankName(lane));
     const one = expression.value(1);
-    const minute = windowTerms(expression, 'minute', 'inMinute', windowOf(now, minuteMs), one, supposed.sameMinute);
-    const day = windowTerms(expression, 'day', 'inDay', windowOf(now, dayMs), one, supposed.sameDay);
+    const minute = minuteTerms(expression, windowOf(now), one, supposed.sameMinute);
+    const opening = openingTerms(expression, counting, supposed.opening);
     const time = expression.value(virtualTime);
-    const room = supposed.sameMinute ? [`${expression.name('inMinute')} < ${expression.value(limit)}`] : [];
+    const room = supposed.sameMinute ? [`${expression.name('inMinute')} < ${expression.value(perMinute)}`] : [];
     const rankCondition = supposed.rankAhead
       ? `${rank} >= ${time}`
       : `(attribute_not_exists(${rank}) OR ${rank} < ${time})`;
     return updateIf(this.#client, {
       TableName: this.#table,
-      Key: keyItem(counter),
-      ConditionExpression: [minute.condition, day.condition, rankCondition, ...room].join(' AND '),
+      Key: keyItem(key),
+      ConditionExpression: [minute.condition, rankCondition, ...room, ...opening.conditions].join(' AND '),
       UpdateExpression: updateText({
         set: [
           ...minute.set,
-          ...day.set,
+          ...opening.set,
+          ...readByVersionBefore(expression),
           supposed.rankAhead ? `${rank} = ${rank} + ${one}` : `${rank} = ${expression.value(virtualTime + 1)}`,
           `${expression.name('ttl')} = ${expression.value(Math.ceil((now + keptMs) / 1000))}`,
         ],
@@ -110,17 +118,73 @@ export class DynamoOwnerStore implements OwnerStore, UploadCounter {
   }
 }
 
-/** A window that a faster clock began already is the present one, too. */
-function windowTerms(
+interface Terms {
+  readonly conditions: readonly string[];
+  readonly set: readonly string[];
+}
+
+/** How the counter that stood in the way may be moved, as far as its unfinished jobs go. */
+function openingIn(
+  counter: Counter | undefined,
+  { opens }: Counting,
+  tried: Supposed['opening'],
+): Supposed['opening'] | 'full' {
+  if (opens === undefined) return 'none';
+  if (counter === undefined || counter.revision === 0) return 'first';
+  const isReplaced = typeof tried === 'object' && tried.revision === counter.revision;
+  if (isReplaced) return tried;
+  return hasRoom(openJobsOf(counter).jobs, opens) ? 'one more' : 'full';
+}
+
+function hasRoom(open: readonly OpenJob[], { jobId, most }: NonNullable<Counting['opens']>): boolean {
+  return open.length < most || open.some(({ id }) => id === jobId);
+}
+
+function openingTerms(expression: Expression, { opens, now }: Counting, opening: Supposed['opening']): Terms {
+  if (opens === undefined || opening === 'none') return { conditions: [], set: [] };
+  const open = expression.name('open');
+  const revision = expression.name('revision');
+  if (opening === 'first') {
+    return {
+      conditions: [`attribute_not_exists(${revision})`],
+      set: [`${open} = ${expression.value({ [opens.jobId]: now })}`, `${revision} = ${expression.value(1)}`],
+    };
+  }
+  const raise = `${revision} = ${revision} + ${expression.value(1)}`;
+  if (opening === 'one more') {
+    const job = `${open}.${expression.name(opens.jobId)}`;
+    return {
+      conditions: [`(attribute_exists(${job}) OR size(${open}) < ${expression.value(opens.most)})`],
+      set: [`${job} = ${expression.value(now)}`, raise],
+    };
+  }
+  const left = Object.fromEntries(opening.jobs.map(({ id, since }) => [id, since]));
+  return {
+    conditions: [`${revision} = ${expression.value(opening.revision)}`],
+    set: [`${open} = ${expression.value({ ...left, [opens.jobId]: now })}`, raise],
+  };
+}
+
+function openJobsOf(counter: Counter | undefined): OpenJobs {
+  const jobs = Object.entries(counter?.open ?? {}).map(([id, since]) => ({ id, since }));
+  return { jobs, revision: counter?.revision ?? 0 };
+}
+
+/** Beside this version, while it is deployed: it counted the submits of a day, and can't read a counter without them. */
+function readByVersionBefore(expression: Expression): readonly string[] {
+  const none = expression.value(0);
+  return ['day', 'inDay'].map((name) => `${expression.name(name)} = if_not_exists(${expression.name(name)}, ${none})`);
+}
+
+/** A minute that a faster clock began already is the present one, too. */
+function minuteTerms(
   expression: Expression,
-  windowName: string,
-  countName: string,
   window: number,
   one: string,
   isSame: boolean,
 ): { condition: string; set: readonly string[] } {
-  const stored = expression.name(windowName);
-  const count = expression.name(countName);
+  const stored = expression.name('minute');
+  const count = expression.name('inMinute');
   const present = expression.value(window);
   return isSame
     ? { condition: `${stored} >= ${present}`, set: [`${count} = ${count} + ${one}`] }
@@ -130,22 +194,18 @@ function windowTerms(
       };
 }
 
-function windowOf(now: number, lengthMs: number): number {
-  return Math.floor(now / lengthMs);
+function windowOf(now: number): number {
+  return Math.floor(now / minuteMs);
 }
 
-function isRunning(window: number, now: number, lengthMs: number): boolean {
-  return window >= windowOf(now, lengthMs);
-}
-
-function limitedUntil(minute: number, now: number): Counted {
+function limitedUntil(minute: number, now: number): Extract<Counted, { kind: 'limited' }> {
   return { kind: 'limited', retryAfterMs: minute * minuteMs - now };
 }
 
 function countedIn(item: PlainItem | undefined, lane: string): Counted {
   const rank = rankIn(item, lane);
   if (rank === undefined) throw new Error('DynamoDB did not return the counter that it moved.');
-  return { kind: 'counted', rank, submitsToday: counterItem.parse(item).inDay };
+  return { kind: 'counted', rank };
 }
 
 /** An attribute per lane, not a map: a map would have to be made before its first entry. */

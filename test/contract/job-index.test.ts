@@ -43,7 +43,8 @@ async function dynamoDb(): Promise<Subject> {
       await client.send(new PutItemCommand({ TableName, Item: itemOf(job) }));
     },
     putOthers: async (owner) => {
-      await new DynamoOwnerStore(client, TableName).count(owner, 'default', 0, { submitsPerMinute: 1 }, noon);
+      const submit = { owner, jobId: 'job_other', lane: 'default', virtualTime: 0, now: noon };
+      await new DynamoOwnerStore(client, TableName).count(submit, { activeJobs: 1, submitsPerMinute: 1 });
       const about = { contentType: 'image/png', bytes: 1, sha256: undefined, createdAt: noon, expiresAt: noon };
       await new DynamoUploadStore(client, TableName).put({ id: 'upload-1', owner, ...about });
     },

@@ -156,10 +156,11 @@ describe('a write whose answer was lost', () => {
 
   it('over-counts a submit at most by one', async () => {
     const owners = new DynamoOwnerStore(client, table);
-    await owners.count('acme/ann', 'default', 0, { submitsPerMinute: 10 }, noon);
+    const limits = { activeJobs: 2, submitsPerMinute: 10 };
+    const submit = { owner: 'acme/ann', lane: 'default', virtualTime: 0, now: noon };
+    await owners.count({ ...submit, jobId: 'job_a' }, limits);
     proxy.loseAnswers(1);
-    const counted = await owners.count('acme/ann', 'default', 0, { submitsPerMinute: 10 }, noon);
-    expect(counted).toEqual({ kind: 'counted', rank: 3, submitsToday: 3 });
+    expect(await owners.count({ ...submit, jobId: 'job_b' }, limits)).toEqual({ kind: 'counted', rank: 3 });
   });
 });
 

@@ -1,5 +1,7 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { OwnerStore, UploadCounter } from '../../lambdas/domain/ports.ts';
+import type { Counted, OpenJobs, OwnerStore, UploadCounter } from '../../lambdas/domain/ports.ts';
 import { DynamoOwnerStore } from '../../lambdas/store/dynamo-owner-store.ts';
 import { MemoryOwnerStore } from '../fakes/memory-owner-store.ts';
 import { startDynamo, type DynamoFixture } from '../fixtures/dynamo.ts';
@@ -23,24 +25,39 @@ describe.each<[string, () => Promise<OwnerStore & UploadCounter>]>([
     owners = await create();
   });
 
-  const count = (now: number, { owner = 'acme/ann', lane = 'default', virtualTime = 0, perMinute = 1_000 } = {}) =>
-    owners.count(owner, lane, virtualTime, { submitsPerMinute: perMinute }, now);
+  let nextJob = 0;
+  const count = (
+    now: number,
+    {
+      owner = 'acme/ann',
+      jobId = `job_${(nextJob += 1)}`,
+      lane = 'default',
+      virtualTime = 0,
+      perMinute = 1_000,
+      most = 1_000,
+      left = undefined as OpenJobs | undefined,
+    } = {},
+  ) => owners.count({ owner, jobId, lane, virtualTime, now }, { submitsPerMinute: perMinute, activeJobs: most }, left);
+  const openIn = (counted: Counted): OpenJobs => {
+    if (counted.kind !== 'full') throw new Error(`It was ${counted.kind}.`);
+    return counted.open;
+  };
 
   it('ranks an owner after the lane and after their own last one, in each lane by itself', async () => {
-    expect(await count(noon)).toEqual({ kind: 'counted', rank: 1, submitsToday: 1 });
-    expect(await count(noon)).toEqual({ kind: 'counted', rank: 2, submitsToday: 2 });
+    expect(await count(noon)).toEqual({ kind: 'counted', rank: 1 });
+    expect(await count(noon)).toEqual({ kind: 'counted', rank: 2 });
     expect(await count(noon, { virtualTime: 40 })).toMatchObject({ rank: 41 });
     expect(await count(noon, { virtualTime: 41 })).toMatchObject({ rank: 42 });
     expect(await count(noon, { virtualTime: 7 })).toMatchObject({ rank: 43 });
-    expect(await count(noon, { lane: 'other', virtualTime: 3 })).toMatchObject({ rank: 4, submitsToday: 6 });
-    expect(await count(noon, { owner: 'acme/bob' })).toMatchObject({ rank: 1, submitsToday: 1 });
+    expect(await count(noon, { lane: 'other', virtualTime: 3 })).toMatchObject({ rank: 4 });
+    expect(await count(noon, { owner: 'acme/bob' })).toMatchObject({ rank: 1 });
   });
 
   it('gives simultaneous submits of one owner a rank each', async () => {
     const counted = await Promise.all(Array.from({ length: 50 }, () => count(noon, { virtualTime: 10 })));
     const ranks = counted.flatMap((one) => (one.kind === 'counted' ? [one.rank] : []));
     expect(ranks.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (__, index) => 11 + index));
-    expect(await count(noon)).toEqual({ kind: 'counted', rank: 61, submitsToday: 51 });
+    expect(await count(noon)).toEqual({ kind: 'counted', rank: 61 });
   });
 
   it('limits the submits of a minute, exactly, of many at once', async () => {
@@ -49,13 +66,48 @@ describe.each<[string, () => Promise<OwnerStore & UploadCounter>]>([
     const limited = counted.filter(({ kind }) => kind === 'limited');
     expect(limited).toHaveLength(43);
     expect(limited[0]).toEqual({ kind: 'limited', retryAfterMs: 45_000 });
-    expect(await count(noon + minuteMs, { perMinute: 7 })).toEqual({ kind: 'counted', rank: 8, submitsToday: 8 });
+    expect(await count(noon + minuteMs, { perMinute: 7 })).toEqual({ kind: 'counted', rank: 8 });
   });
 
-  it('counts the submits of a day over its minutes, and begins anew with the next', async () => {
-    for (const minute of [0, 1, 1, 5]) await count(noon + minute * minuteMs);
-    expect(await count(noon + 6 * minuteMs)).toMatchObject({ submitsToday: 5 });
-    expect(await count(noon + dayMs)).toMatchObject({ submitsToday: 1, rank: 6 });
+  it('opens no more jobs than an owner may have, exactly, of many at once and over midnight', async () => {
+    const counted = await Promise.all(Array.from({ length: 20 }, () => count(noon, { most: 3 })));
+    expect(counted.filter(({ kind }) => kind === 'counted')).toHaveLength(3);
+    expect(counted.filter(({ kind }) => kind === 'full')).toHaveLength(17);
+    const { jobs } = openIn(await count(noon + dayMs, { most: 3 }));
+    expect(jobs).toHaveLength(3);
+    expect(jobs.map(({ since }) => since)).toEqual([noon, noon, noon]);
+    expect(await count(noon + dayMs, { most: 4 })).toEqual({ kind: 'counted', rank: 4 });
+    expect(await count(noon, { owner: 'acme/bob', most: 1 })).toMatchObject({ kind: 'counted' });
+  });
+
+  it('gives a job that is open no second place', async () => {
+    for (const sent of [1, 2, 3]) {
+      expect(await count(noon, { jobId: 'job_a', most: 1 })).toEqual({ kind: 'counted', rank: sent });
+    }
+    expect(openIn(await count(noon, { jobId: 'job_b', most: 1 })).jobs).toEqual([{ id: 'job_a', since: noon }]);
+  });
+
+  it('takes what is left of a full counter, from one of many who say so', async () => {
+    await count(noon, { jobId: 'job_a', most: 2 });
+    await count(noon + 1, { jobId: 'job_b', most: 2 });
+    const full = openIn(await count(noon + 2, { jobId: 'job_c', most: 2 }));
+    const left = { ...full, jobs: full.jobs.filter(({ id }) => id === 'job_b') };
+    const counted = await Promise.all(
+      Array.from({ length: 5 }, (__, nth) => count(noon + minuteMs, { jobId: `job_c${nth}`, most: 2, left })),
+    );
+    expect(counted.filter(({ kind }) => kind === 'counted')).toHaveLength(1);
+    const after = openIn(await count(noon + minuteMs, { most: 2, left }));
+    expect(after.jobs.map(({ id }) => id)).toContain('job_b');
+    expect(after.jobs).toHaveLength(2);
+  });
+
+  it('does not take what would still be too much', async () => {
+    for (const jobId of ['job_a', 'job_b', 'job_c']) await count(noon, { jobId });
+    const full = openIn(await count(noon, { most: 1 }));
+    const left = { ...full, jobs: full.jobs.slice(1) };
+    expect(openIn(await count(noon, { most: 1, left })).jobs).toHaveLength(3);
+    expect(await count(noon, { most: 1, left: { ...full, jobs: [] } })).toMatchObject({ kind: 'counted' });
+    expect(openIn(await count(noon, { most: 1 })).jobs).toHaveLength(1);
   });
 
   it('takes a clock that is behind for the window that runs', async () => {
@@ -70,7 +122,7 @@ describe.each<[string, () => Promise<OwnerStore & UploadCounter>]>([
     await count(noon, { perMinute: 2 });
     expect([await upload(noon), await upload(noon + 1)]).toMatchObject([{ kind: 'counted' }, { kind: 'counted' }]);
     expect(await upload(noon + 15_000)).toEqual({ kind: 'limited', retryAfterMs: 45_000 });
-    expect(await count(noon + 15_000, { perMinute: 2 })).toMatchObject({ kind: 'counted', submitsToday: 2 });
+    expect(await count(noon + 15_000, { perMinute: 2 })).toMatchObject({ kind: 'counted', rank: 2 });
     expect(await upload(noon + minuteMs)).toMatchObject({ kind: 'counted' });
   });
 
@@ -83,7 +135,12 @@ describe('DynamoOwnerStore', () => {
   it('writes once per submit of a burst, however many come at once', async () => {
     const table = await dynamo.createTable();
     const owners = new DynamoOwnerStore(dynamo.client, table);
-    await owners.count('acme/ann', 'default', 0, { submitsPerMinute: 100 }, noon);
+    const count = (jobId: string) =>
+      owners.count(
+        { owner: 'acme/ann', jobId, lane: 'default', virtualTime: 0, now: noon },
+        { submitsPerMinute: 100, activeJobs: 100 },
+      );
+    await count('job_first');
     let sent = 0;
     dynamo.client.middlewareStack.add(
       (next) => async (args) => {
@@ -92,10 +149,27 @@ describe('DynamoOwnerStore', () => {
       },
       { step: 'initialize', name: 'countSent' },
     );
-    await Promise.all(
-      Array.from({ length: 50 }, () => owners.count('acme/ann', 'default', 0, { submitsPerMinute: 100 }, noon)),
-    );
+    await Promise.all(Array.from({ length: 50 }, (_, nth) => count(`job_${nth}`)));
     dynamo.client.middlewareStack.remove('countSent');
     expect(sent).toBe(50);
+  });
+
+  it('moves a counter that the version before made', async () => {
+    const table = await dynamo.createTable();
+    const Item = marshall({
+      pk: 'owner#acme/ann',
+      sk: 'counter',
+      minute: Math.floor(noon / minuteMs),
+      inMinute: 4,
+      day: Math.floor(noon / dayMs),
+      inDay: 9,
+      'rank#default': 30,
+    });
+    await dynamo.client.send(new PutItemCommand({ TableName: table, Item }));
+    const owners = new DynamoOwnerStore(dynamo.client, table);
+    const submit = { owner: 'acme/ann', lane: 'default', virtualTime: 0, now: noon };
+    const limits = { submitsPerMinute: 5, activeJobs: 5 };
+    expect(await owners.count({ ...submit, jobId: 'job_a' }, limits)).toEqual({ kind: 'counted', rank: 31 });
+    expect(await owners.count({ ...submit, jobId: 'job_b' }, limits)).toMatchObject({ kind: 'limited' });
   });
 });

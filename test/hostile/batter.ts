@@ -70,14 +70,14 @@ export async function inTime<T>(answer: Promise<T>, seed: number): Promise<T> {
   }
 }
 
-/** A user of each tenant that has its own token. */
+/** A user of each tenant that has its own token; the one comes upon the limit of a minute, the other upon its token's. */
 async function tokensOf({ clientTokens }: Target): Promise<ReadonlyMap<string, Asker>> {
   const users = [
-    ['acme', 'ann'],
-    ['evil', 'ann'],
+    ['acme', 'ann', 100],
+    ['evil', 'ann', 1],
   ] as const;
-  const minted = users.map(async ([tenant, user]) => {
-    const { token } = await clientTokens.mint({ tenant, user, expiresInSeconds: 3_600 });
+  const minted = users.map(async ([tenant, user, maxJobs]) => {
+    const { token } = await clientTokens.mint({ tenant, user, maxJobs, expiresInSeconds: 3_600 });
     return [token, { tenant, user, scopes: ['jobs'] }] as const;
   });
   return new Map(await Promise.all(minted));

@@ -96,7 +96,7 @@ export class Target {
   readonly doorbell = new MemoryDoorbell();
   readonly access = new MemoryAccessStore();
   /** So low that what one target is sent comes upon both. */
-  readonly limits = { activeJobs: 3, submitsPerMinute: 4 };
+  readonly limits = { activeJobs: 3, submitsPerMinute: 3 };
   readonly secret = { read: async () => signingSecret, refresh: async () => signingSecret };
   readonly clientTokens = createClientTokens({ secret: this.secret, clock: this.clock });
   readonly log = createLog({

@@ -8,11 +8,9 @@ import { idPart, onlyResource, resourcesOf, templatesOf } from './synthesized.ts
  */
 const permitted: Readonly<Record<FunctionName, readonly string[]>> = {
   'submit-job': [
-    'dynamodb:BatchGetItem table',
     'dynamodb:DeleteItem table',
     'dynamodb:GetItem table',
     'dynamodb:PutItem table',
-    'dynamodb:Query index/owner',
     'dynamodb:Query index/queued',
     'dynamodb:UpdateItem table',
     's3:DeleteObject inputs/*',

@@ -34,9 +34,11 @@ it('runs each job once, never more at a time than the cap, however many workers 
   async function submit(number: number): Promise<void> {
     const owner = `acme/user-${number % 4}`;
     const { virtualTime } = await lanes.glance('default');
-    const counted = await owners.count(owner, 'default', virtualTime, { submitsPerMinute: 100 }, noon);
+    const id = `job_${number}`;
+    const submit = { owner, jobId: id, lane: 'default', virtualTime, now: noon };
+    const counted = await owners.count(submit, { activeJobs: 100, submitsPerMinute: 100 });
     if (counted.kind !== 'counted') throw new Error('A submit was limited.');
-    await jobs.create(storedJob('queued', { id: `job_${number}`, owner, rank: counted.rank }));
+    await jobs.create(storedJob('queued', { id, owner, rank: counted.rank }));
   }
 
   async function claim(job: Job, token: string): Promise<Job<'dispatching'> | undefined> {

@@ -254,6 +254,8 @@ describe('the same key', () => {
 });
 
 describe('requests with one key at the same time', () => {
+  const openNow = (id: string) => ({ id, since: gateway.clock.now() });
+
   it('make one job, whose picture and request are the only ones left', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => submit(form())));
     expect(statusesOf(answers)).toEqual([200, 200, 200, 200, 200, 200, 200, 202]);
@@ -265,7 +267,7 @@ describe('requests with one key at the same time', () => {
 
   it.each([
     ['a limit', () => ({ kind: 'limited', retryAfterMs: 1_000 }) as const],
-    ['active jobs', () => ({ kind: 'counted', rank: 1, submitsToday: 1_000_000 }) as const],
+    ['active jobs', () => ({ kind: 'full', open: { jobs: [openNow('job_other')], revision: 1 } }) as const],
   ])(
     'do not see the refusal by %s that another one caused: the job is read once more before it',
     async (_, refusal) => {
@@ -379,6 +381,38 @@ describe('a refusal', () => {
     expect((await submit(second)).body['code']).toBe('active_jobs_limit');
     gateway.jobs.put(jobInState(gateway.jobs.get(annsJob), 'succeeded'));
     expect((await submit(second)).status).toBe(202);
+  });
+
+  const nth = (number: number) => form({}, { 'idempotency-key': `key-${number}` });
+
+  it('for too many unfinished jobs is exact, of many at once and on the next day', async () => {
+    gateway.limits = { activeJobs: 3, submitsPerMinute: 60 };
+    const answers = await Promise.all(Array.from({ length: 9 }, (_, number) => submit(nth(number))));
+    expect(statusesOf(answers)).toEqual([202, 202, 202, 429, 429, 429, 429, 429, 429]);
+    expect(traces().jobs).toBe(3);
+    await gateway.clock.advance(86_400_000);
+    expect((await submit(nth(10))).body['code']).toBe('active_jobs_limit');
+  });
+
+  it('for too many unfinished jobs lets in no more than have ended, of many at once', async () => {
+    gateway.limits = { activeJobs: 60, submitsPerMinute: 1_000 };
+    for (let number = 0; number < 60; number += 1) await submit(nth(number));
+    const ended = [...gateway.jobs.all()].slice(40, 42);
+    for (const job of ended) gateway.jobs.put(jobInState(job, 'succeeded'));
+    const answers = await Promise.all(Array.from({ length: 5 }, (_, number) => submit(nth(100 + number))));
+    expect(statusesOf(answers)).toEqual([202, 202, 429, 429, 429]);
+  });
+
+  it('for too many unfinished jobs counts a submit that died for a minute, and its own retry not at all', async () => {
+    gateway.limits = { activeJobs: 1, submitsPerMinute: 60 };
+    const create = gateway.jobs.create.bind(gateway.jobs);
+    gateway.jobs.create = () => Promise.reject(new Error('The table does not answer.'));
+    expect((await submit(nth(1))).status).toBeGreaterThanOrEqual(500);
+    expect((await submit(nth(1))).status).toBeGreaterThanOrEqual(500);
+    gateway.jobs.create = create;
+    expect((await submit(nth(2))).body['code']).toBe('active_jobs_limit');
+    await gateway.clock.advance(60_000);
+    expect((await submit(nth(2))).status).toBe(202);
   });
 });
 

@@ -1,7 +1,7 @@
 import { eraseJob } from '../../../lambdas/domain/erase-jobs.ts';
 import { jobIdOf, sha256Of } from '../../../lambdas/domain/idempotency.ts';
 import { inputKeyOf, ownerOf } from '../../../lambdas/domain/job.ts';
-import { submitJob } from '../../../lambdas/domain/submit-job.ts';
+import { submitJob, type SubmitWorld } from '../../../lambdas/domain/submit-job.ts';
 import { lane, none, type Scenario } from '../scenario.ts';
 import { otherPicture, picture } from '../world/picture.ts';
 import type { Simulation } from '../world/simulation.ts';
@@ -24,35 +24,39 @@ const feature = {
   readParameters: (sent: object) => ({ kind: 'read', parameters: { ...sent } }) as const,
 };
 
-function submitWorldOf(simulation: Simulation, world: SimulatedWorld) {
+function submitWorldOf(simulation: Simulation, world: SimulatedWorld, submitsPerMinute: number) {
   return {
     ...world,
     uploads: simulation.uploads,
     catalogue: { named: () => feature, all: () => [feature] },
-    limits: { activeJobs: 1, submitsPerMinute: 60 },
+    limits: { activeJobs: 1, submitsPerMinute },
     notices: { notRung: () => undefined, leftoversNotDeleted: () => undefined },
   };
 }
 
 /** The app's action, sent again and again under one key until it is answered. */
-async function act(simulation: Simulation, bytes: Uint8Array): Promise<void> {
+async function act(simulation: Simulation, bytes: Uint8Array, { perMinute = 60, againMs = 2_000 } = {}): Promise<void> {
   for (let tries = 0; tries < 3; tries += 1) {
-    const end = await simulation.start('submit', async (world) => await submitOnce(simulation, world, bytes));
-    if (end === 'done') return;
-    await simulation.timeline.sleep(2_000);
+    let answer: string | undefined;
+    await simulation.start('submit', async (world) => {
+      answer = await submitOnce(simulation, submitWorldOf(simulation, world, perMinute), bytes);
+    });
+    if (answer !== undefined && answer !== 'refused') return;
+    await simulation.timeline.sleep(againMs);
   }
 }
 
-async function submitOnce(simulation: Simulation, world: SimulatedWorld, bytes: Uint8Array): Promise<void> {
+async function submitOnce(simulation: Simulation, world: SubmitWorld, bytes: Uint8Array): Promise<string> {
   const said = { feature: 'upscale', parameters: {}, consent: undefined };
   const command = { principal, key, said, picture: { kind: 'bytes', bytes }, metadata: undefined } as const;
-  const outcome = await submitJob(command, submitWorldOf(simulation, world));
+  const outcome = await submitJob(command, world);
   if (outcome.kind === 'refused' && simulation.jobOf(id) !== undefined) {
     simulation.watchdog.say('4 one key', `refused (${outcome.refusal.code}), and its job exists`);
   }
   if ((outcome.kind === 'accepted' || outcome.kind === 'replayed') && outcome.job.id !== id) {
     simulation.watchdog.say('4 one key', 'one key, two jobs');
   }
+  return outcome.kind;
 }
 
 function erase(simulation: Simulation): void {
@@ -81,6 +85,18 @@ export const submitting: readonly Scenario[] = [
     },
     ends: 'succeeded',
     withinMs: 5_000,
+    judge: judgePicture,
+  },
+  {
+    // The first one uses up the minute, so that the second is refused unless it looks once more.
+    name: 'submit: one action, sent twice, and one submit a minute',
+    vendors: [none],
+    begin: (simulation) => {
+      const limited = { perMinute: 1, againMs: 61_000 };
+      void act(simulation, picture, limited);
+      simulation.timeline.after(5, () => void act(simulation, picture, limited));
+    },
+    ends: 'succeeded',
     judge: judgePicture,
   },
   {
