@@ -2,7 +2,8 @@ import { recordEvidence } from './record-evidence.ts';
 import type { Job } from './job.ts';
 import { move } from './lifecycle.ts';
 import { flagLost, flagUnknown } from './settle-job.ts';
-import { nextTick } from './timing.ts';
+import type { Linked } from './ports.ts';
+import { nextTick, vendorLinkMs } from './timing.ts';
 import type { World } from './world.ts';
 
 export type Accepted =
@@ -25,7 +26,7 @@ export async function accept(
   vendorJobId: string,
   watchUntil: number,
 ): Promise<Accepted> {
-  const linked = await world.jobs.linkVendorJob(job.vendor, vendorJobId, job.id, job.generation);
+  const linked = await linkVendorJob(world, job, vendorJobId);
   if (linked.kind === 'owned') {
     return await conflict(world, job, vendorJobId, `${linked.jobId}.${linked.generation}`);
   }
@@ -35,6 +36,14 @@ export async function accept(
   const moved = await world.jobs.move(move('accept', job, change));
   if (moved.kind === 'moved') return tell(world, moved.job);
   return await afterRefusal(world, job, vendorJobId, moved.actual);
+}
+
+export async function linkVendorJob(
+  world: World,
+  { vendor, id, generation }: Job,
+  vendorJobId: string,
+): Promise<Linked> {
+  return await world.jobs.linkVendorJob(vendor, vendorJobId, id, generation, world.clock.now() + vendorLinkMs);
 }
 
 function tell(world: World, job: Job<'running'>): Accepted {

@@ -72,8 +72,17 @@ export interface JobStore {
   readRequest(id: string, submitToken: string): Promise<JobRequest | undefined>;
   deleteRequest(id: string, submitToken: string): Promise<void>;
 
-  /** Says which job a vendor's job belongs to; the first one to say so keeps it. */
-  linkVendorJob(vendor: string, vendorJobId: string, jobId: string, generation: number): Promise<Linked>;
+  /**
+   * Says which job a vendor's job belongs to; the first one to say so keeps it. `keptUntil`: as for a request. That of an
+   * older generation, and of a vendor whose answer is the picture, is not the job's own when it ends.
+   */
+  linkVendorJob(
+    vendor: string,
+    vendorJobId: string,
+    jobId: string,
+    generation: number,
+    keptUntil: number,
+  ): Promise<Linked>;
   /** Whose it is, strongly consistent. */
   vendorJobOwner(
     vendor: string,

@@ -1,4 +1,4 @@
-import { accept } from './accept-job.ts';
+import { accept, linkVendorJob } from './accept-job.ts';
 import { recordEvidence } from './record-evidence.ts';
 import type { Job } from './job.ts';
 import { inputKeyOf, vendorKeyOf } from './job.ts';
@@ -191,7 +191,7 @@ async function finish(
   shift: Shift,
 ): Promise<Sent> {
   if (next.vendorJobId !== undefined) {
-    const linked = await world.jobs.linkVendorJob(job.vendor, next.vendorJobId, job.id, job.generation);
+    const linked = await linkVendorJob(world, job, next.vendorJobId);
     if (linked.kind === 'owned') {
       await accept(world, job, next.vendorJobId, world.clock.now());
       return undefined;

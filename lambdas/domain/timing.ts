@@ -26,6 +26,12 @@ export const askTimeoutMs = 10_000;
 export const settlingDays = 30;
 
 /**
+ * Whose a vendor's job is stays known for so long after it was first said, and no longer than its job once that has ended
+ * with it. It outlives all that may still name the vendor's job: webhooks that come late, and the bill of a year.
+ */
+export const vendorLinkMs = 400 * 86_400_000;
+
+/**
  * A ring that finds a lane not to be used yet rings once more where the wait is no longer than this. A longer one is left
  * to whoever made it, who rang for its end, and to the ticks: or all rings of a long queue would go round in it.
  */

@@ -100,10 +100,17 @@ export class DynamoJobStore implements JobStore {
     await this.#delete(requestKey(id, submitToken));
   }
 
-  async linkVendorJob(vendor: string, vendorJobId: string, jobId: string, generation: number): Promise<Linked> {
+  async linkVendorJob(
+    vendor: string,
+    vendorJobId: string,
+    jobId: string,
+    generation: number,
+    keptUntil: number,
+  ): Promise<Linked> {
+    const ttl = Math.ceil(keptUntil / 1000);
     const put = await putIf(this.#client, {
       TableName: this.#table,
-      Item: marshall({ ...linkKey(vendor, vendorJobId), jobId, generation }),
+      Item: marshall({ ...linkKey(vendor, vendorJobId), jobId, generation, ttl }),
       ConditionExpression: 'attribute_not_exists(pk)',
     });
     if (put.kind === 'written') return { kind: 'linked' };

@@ -161,13 +161,13 @@ describe.each([
   describe('vendor jobs', () => {
     it('belong to the first job and generation that names them', async () => {
       expect(await jobs.vendorJobOwner('studio', 'v1')).toBeUndefined();
-      expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 1)).toEqual({ kind: 'linked' });
-      expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 1)).toEqual({ kind: 'linked' });
+      expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 1, keptUntil)).toEqual({ kind: 'linked' });
+      expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 1, keptUntil)).toEqual({ kind: 'linked' });
       const owned = { kind: 'owned', jobId: 'job_a', generation: 1 };
-      expect(await jobs.linkVendorJob('studio', 'v1', 'job_b', 1)).toEqual(owned);
-      expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 2)).toEqual(owned);
+      expect(await jobs.linkVendorJob('studio', 'v1', 'job_b', 1, keptUntil)).toEqual(owned);
+      expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 2, keptUntil)).toEqual(owned);
       expect(await jobs.vendorJobOwner('studio', 'v1')).toEqual({ jobId: 'job_a', generation: 1 });
-      expect(await jobs.linkVendorJob('other', 'v1', 'job_b', 1)).toEqual({ kind: 'linked' });
+      expect(await jobs.linkVendorJob('other', 'v1', 'job_b', 1, keptUntil)).toEqual({ kind: 'linked' });
     });
   });
 
@@ -287,13 +287,17 @@ describe('DynamoJobStore', () => {
     const flagged = storedJob('needs_attention', { vendorJobId: 'v1', announce: 3 });
     const ended = storedJob('succeeded', { vendorJobId: 'v1' });
     await jobs.putRequest(ended.id, ended.submitToken, request, keptUntil);
-    await jobs.linkVendorJob(ended.vendor, 'v1', ended.id, ended.generation);
+    const linkedUntil = keptUntil + 86_400_000;
+    await jobs.linkVendorJob(ended.vendor, 'v0', ended.id, ended.generation - 1, linkedUntil);
+    await jobs.linkVendorJob(ended.vendor, 'v1', ended.id, ended.generation, linkedUntil);
     for (const job of [flagged, ended]) {
       await dynamo.client.send(new PutItemCommand({ TableName, Item: itemOf(job) }));
       expect(await jobs.move(move('announced', job, {}))).toMatchObject({ kind: 'moved' });
       const ttl = job === ended ? `${ended.ttl}` : undefined;
       expect(await ttlOf(job.id, `request#${job.submitToken}`)).toBe(ttl ?? `${keptUntil / 1000}`);
-      expect(await ttlOf(`vendor-job#${job.vendor}#v1`, 'link')).toBe(ttl);
+      expect(await ttlOf(`vendor-job#${job.vendor}#v1`, 'link')).toBe(ttl ?? `${linkedUntil / 1000}`);
+      // Of an older generation, which the job has forgotten.
+      expect(await ttlOf(`vendor-job#${job.vendor}#v0`, 'link')).toBe(`${linkedUntil / 1000}`);
     }
     expect(await jobs.readRequest(ended.id, ended.submitToken)).toEqual(request);
   });

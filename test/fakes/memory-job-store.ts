@@ -93,10 +93,17 @@ export class MemoryJobStore implements JobStore {
     this.#requests.get(id)?.delete(submitToken);
   }
 
-  async linkVendorJob(vendor: string, vendorJobId: string, jobId: string, generation: number): Promise<Linked> {
+  async linkVendorJob(
+    vendor: string,
+    vendorJobId: string,
+    jobId: string,
+    generation: number,
+    keptUntil?: number,
+  ): Promise<Linked> {
     const key = JSON.stringify([vendor, vendorJobId]);
     const owner = this.#links.get(key);
     if (owner === undefined) this.#links.set(key, { jobId, generation });
+    if (owner === undefined && keptUntil !== undefined) this.keptUntil.set(vendorJobId, keptUntil);
     const isOurs = owner === undefined || (owner.jobId === jobId && owner.generation === generation);
     return isOurs ? { kind: 'linked' } : { kind: 'owned', ...owner };
   }

@@ -85,6 +85,8 @@ describe('a receipt that was lost', () => {
     for (let times = 0; times < 3; times += 1) expect((await post()).status).toBe(204);
     expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'running', generation: 1 });
     expect(await gateway.jobs.vendorJobOwner('studio', 'vendor-job-1')).toEqual({ jobId: 'job_a', generation: 1 });
+    // Longer than anybody may still name it; a job that ended with it takes it along earlier.
+    expect(gateway.jobs.keptUntil.get('vendor-job-1')).toBe(gateway.clock.now() + 400 * 86_400_000);
   });
 });
 
