@@ -1,9 +1,12 @@
 /*
  * How often does one user action reach a vendor that reads the whole request and then loses its answer? Each POST past
  * the first may be a second picture, paid for again. Loopback only; the clients run with their own defaults.
- * Fails if ours sends more than once.
+ * Fails if ours sends more than once. `--write` puts the table into docs/benchmarks.md.
  */
+import path from 'node:path';
+import { parseArgs } from 'node:util';
 import { createVendors } from '../../lambdas/vendors/registry.ts';
+import { markdownTable, writeSection } from '../marked-section.ts';
 import { clients, type OfficialClient } from './clients.mjs';
 import { LossyVendor, type Loss } from './lossy-vendor.ts';
 
@@ -26,8 +29,8 @@ async function measure(client: OfficialClient, loss: Loss): Promise<Measured> {
 }
 
 const slowlane: OfficialClient = {
-  name: 'slowlane',
-  version: 'this repository',
+  name: 'Slowlane',
+  version: '',
   act: async (baseUrl) => {
     const secret = () => Promise.resolve({ apiKey: 'key' });
     const settings = { adapter: 'jobs-api', baseUrl, dedupe: 'none', secretArn: 'arn:bench' } as const;
@@ -53,24 +56,27 @@ const slowlane: OfficialClient = {
   },
 };
 
-const rows: Record<string, string | number>[] = [];
+const { values } = parseArgs({ options: { write: { type: 'boolean' } } });
+const rows: string[][] = [];
 // A client that gives up says so by rejecting; what counts is what it asked for until then.
 const official = clients.map((client) => ({
   ...client,
   act: (baseUrl: string) => client.act(baseUrl).catch(() => null),
 }));
 for (const client of [...official, slowlane]) {
-  const measured = new Map<Loss, Measured>();
-  for (const loss of losses) measured.set(loss, await measure(client, loss));
-  if (client === slowlane && [...measured.values()].some(({ posts }) => posts !== 1)) process.exitCode = 1;
-  const keys = measured.get('drop')?.keys ?? 0;
-  rows.push({
-    client: client.name,
-    version: client.version,
-    'POSTs, socket dropped': measured.get('drop')?.posts ?? 0,
-    'POSTs, 500': measured.get(500)?.posts ?? 0,
-    'POSTs, 503': measured.get(503)?.posts ?? 0,
-    'idempotency key': keys === 0 ? 'none' : keys === 1 ? 'one' : 'a new one each time',
-  });
+  const measured: Measured[] = [];
+  for (const loss of losses) measured.push(await measure(client, loss));
+  if (client === slowlane && measured.some(({ posts }) => posts !== 1)) process.exitCode = 1;
+  const posts = measured.map(({ posts }) => `${posts}`);
+  rows.push([`${client.name} ${client.version}`.trim(), ...posts, keysSaid(measured[0]?.keys ?? 0)]);
 }
-console.table(rows);
+const table = markdownTable(['client', 'socket dropped', '500', '503', 'idempotency key'], rows);
+console.log(table);
+if (values.write) {
+  await writeSection(path.resolve(import.meta.dirname, '../../docs/benchmarks.md'), 'double-pay', table);
+}
+
+function keysSaid(keys: number): string {
+  if (keys === 0) return 'none';
+  return keys === 1 ? 'one' : 'a new one each time';
+}
