@@ -3,6 +3,54 @@ import { edit, type Mutant } from './mutant.ts';
 /** Bugs that the promises of the design would not survive. */
 export const promiseMutants: readonly Mutant[] = [
   {
+    name: 'sent first, written down afterwards',
+    why: 'a worker that dies in between has bought what nobody knows of, and the next one buys it again',
+    source: 'promise 4',
+    edits: [
+      edit(
+        'dispatch-job',
+        '      const claimed = await claim(world, vendor, job, token);\n',
+        `      const early = await vendor.submit({
+        vendorKey: job.id + '.' + job.generation,
+        feature: job.feature,
+        parameters: {},
+        picture: undefined,
+        callbackUrl: await world.callbackUrl(job),
+        sendBy: acquiredAt + 10_000,
+        signal: shift.signal,
+      });
+      const claimed = await claim(world, vendor, job, token);
+`,
+      ),
+      edit(
+        'dispatch-job',
+        'sendJob(world, vendor, claimed, shift, held)',
+        'sendJob(world, { ...vendor, submit: async () => early }, claimed, shift, held)',
+      ),
+    ],
+  },
+  {
+    name: 'a job that failed gives its key back',
+    why: 'one tap on a bad connection is two jobs, and may be two pictures to pay',
+    source: 'promise 3',
+    edits: [
+      edit(
+        'submit-job',
+        '  if (found !== undefined) return answerFound(found, command, world);\n',
+        `  if (found?.kind === 'job' && found.job.state === 'failed')
+    return await submitJob({ ...command, key: command.key + '-again' }, world);
+  if (found !== undefined) return answerFound(found, command, world);
+`,
+      ),
+    ],
+  },
+  {
+    name: 'a live job is kept for a time',
+    why: 'a job that waits for a person is gone one day, and its key buys again',
+    source: 'design §4',
+    edits: [edit('submit-job', '  ttl: undefined,\n', '  ttl: 1_800_000_000,\n')],
+  },
+  {
     name: 'a full lane is no reason to wait',
     why: 'the cap is a wish',
     source: 'promise 2',

@@ -318,6 +318,18 @@ export const protocolMutants: readonly Mutant[] = [
     edits: [edit('dispatch-job', '  if (moved.actual?.hold?.token !== token) await', '  await')],
   },
   {
+    name: 'a send that comes too late goes all the same',
+    why: 'it was released meanwhile, and sent by another worker',
+    source: 'V13',
+    edits: [
+      edit(
+        'send-job',
+        '    sendBy: job.sendBy,\n    signal: shift.signal,',
+        '    sendBy: Number.POSITIVE_INFINITY,\n    signal: shift.signal,',
+      ),
+    ],
+  },
+  {
     name: 'a canceled job goes back to the queue',
     why: 'it is bought although its owner asked to cancel it',
     source: 'V14',
@@ -371,6 +383,18 @@ export const protocolMutants: readonly Mutant[] = [
     source: 'V17',
     edits: [
       edit('tend-lane', '  if (queued > 0 && hasRoom(lane, world.clock.now())) await ringFor(world, lane);\n', ''),
+    ],
+  },
+  {
+    name: 'a claim that was refused keeps its unit',
+    why: 'each lost race costs a unit until the sweep',
+    source: 'rule 2 (i)',
+    edits: [
+      edit(
+        'dispatch-job',
+        '  if (moved.actual?.hold?.token !== token) await freeHold(world, job.lane, { token });\n',
+        '',
+      ),
     ],
   },
   {
@@ -428,6 +452,18 @@ ${releaseRow}`,
     why: 'every normal run is parked while it is well',
     source: 'item 4',
     edits: [edit('send-job', 'dispatchBy: sendBy + sendTimeoutMs + clockSkewMs', 'dispatchBy: sendBy')],
+  },
+  {
+    name: 'attempts are counted for sends',
+    why: 'what the sweep and a closed account did to a job uses up what it may be sent',
+    source: 'item 7',
+    edits: [edit('money-rule', 'job.tries >= traits.maxSends', 'job.attempt >= traits.maxSends')],
+  },
+  {
+    name: 'nothing is swept',
+    why: 'a unit whose worker died between hold and claim is gone for good',
+    source: 'item 10',
+    edits: [edit('tend-lane', 'await sweepLane(world, before)', 'Number(sweepLane.name === "")')],
   },
   {
     name: "a vendor's acknowledgement of a cancel is its end",

@@ -100,6 +100,16 @@ export const submitting: readonly Scenario[] = [
     judge: judgePicture,
   },
   {
+    name: 'submit: one action, sent once more when it has failed',
+    vendors: [{ ...none, ends: 'failed' }],
+    begin: (simulation) => {
+      void act(simulation, picture);
+      simulation.timeline.after(8_000, () => void act(simulation, picture));
+    },
+    ends: 'failed',
+    judge: judgePicture,
+  },
+  {
     name: 'submit: one key, two pictures',
     vendors: [none],
     latencyMs: 5,

@@ -97,6 +97,8 @@ export class Watchdog {
       for (const run of vendor.running) this.#lookAtRun(run);
     }
     for (const job of this.#simulation.jobs.all()) {
+      if (job.ttl !== undefined && !isTerminal(job.state))
+        this.say('6 ends', `${job.id} is ${job.state}, and will be gone by itself`);
       if (job.state !== 'dispatching' && job.state !== 'running') continue;
       if (lanes.get(job.lane).held[job.hold.token] === undefined) {
         this.say('2 cap', `${job.id} is ${job.state} without a unit of its lane`);
