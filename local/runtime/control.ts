@@ -71,10 +71,12 @@ async function invoke(request: IncomingMessage, response: ServerResponse, functi
 }
 
 async function kill(request: IncomingMessage, response: ServerResponse, functions: Functions) {
-  const wanted = z.object({ function: z.string() }).safeParse(await readJson(request));
+  const wanted = z
+    .object({ function: z.string(), most: z.int().positive().optional() })
+    .safeParse(await readJson(request));
   const target = wanted.success ? functions.named(wanted.data.function) : undefined;
   if (target === undefined) return sendJson(response, 404, { message: 'No such function' });
-  return sendJson(response, 200, { killed: await target.killBusy() });
+  return sendJson(response, 200, { killed: await target.killBusy(wanted.data?.most) });
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {

@@ -137,9 +137,9 @@ export class LocalFunction {
     }
   }
 
-  /** Ends the environments that are running something; their invocations fail as a crash would. */
-  async killBusy(): Promise<number> {
-    const busy = [...this.#environments.keys()].filter((environment) => environment.busy);
+  /** Ends environments that are running something, `most` of them; their invocations fail as a crash would. */
+  async killBusy(most?: number): Promise<number> {
+    const busy = [...this.#environments.keys()].filter((environment) => environment.busy).slice(0, most);
     await Promise.all(busy.map((environment) => environment.kill()));
     return busy.length;
   }

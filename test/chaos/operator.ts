@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Scene } from './scene.ts';
+import type { Act } from './truth.ts';
 
 const flaggedSchema = z.object({
   flagged: z.array(
@@ -17,6 +18,7 @@ type Flagged = z.infer<typeof flaggedSchema>['flagged'][number];
 /** The person on call: looks the vendor's books up, and adopts what is there or buys anew what surely is not. */
 export class Operator {
   readonly settled = { adopted: 0, resent: 0, ended: 0 };
+  readonly acts: Act[] = [];
   readonly #scene: Scene;
 
   constructor(scene: Scene) {
@@ -37,7 +39,7 @@ export class Operator {
     const sold = (await studio.ledger()).accepted.find(({ key }) => key === vendorKey);
     if (sold !== undefined) {
       const { status } = await api.settle(job.id, 'adopt', { generation, vendorJobId: sold.vendorJobId });
-      if (status === 200) this.settled.adopted += 1;
+      if (status === 200) this.#note('adopted', job.id, since);
       return;
     }
     const isOver = Date.now() - Date.parse(since ?? '') > pace.sendIsOverMs;
@@ -45,6 +47,11 @@ export class Operator {
     // Nobody wants it any more: it is not bought.
     const verb = job.cancelRequestedAt === null ? 'resend' : 'fail';
     const { status } = await api.settle(job.id, verb, { generation, notRunning: true });
-    if (status === 200) this.settled[verb === 'resend' ? 'resent' : 'ended'] += 1;
+    if (status === 200) this.#note(verb === 'resend' ? 'resent' : 'ended', job.id, since);
+  }
+
+  #note(how: keyof Operator['settled'], jobId: string, since: string | null): void {
+    this.settled[how] += 1;
+    this.acts.push({ jobId, flaggedAtMs: Date.parse(since ?? ''), settledAtMs: Date.now() });
   }
 }

@@ -31,4 +31,13 @@ export class Random {
     if (picked === undefined) throw new Error('Nothing to pick from.');
     return picked;
   }
+
+  /** So many different numbers from 0 up to, and not including, `below`. */
+  sample(below: number, count: number): number[] {
+    const numbers = Array.from({ length: below }, (_, number) => ({ number, lot: this.next() }));
+    return numbers
+      .toSorted((a, b) => a.lot - b.lot)
+      .slice(0, count)
+      .map(({ number }) => number);
+  }
 }

@@ -43,9 +43,10 @@ export class Runtime {
     await this.#control('POST', 'invoke/reconcile-jobs', {});
   }
 
-  /** Crashes every running environment of a function. @returns how many there were. */
-  async kill(name: string): Promise<number> {
-    return z.object({ killed: z.number() }).parse(await this.#control('POST', 'kill', { function: name })).killed;
+  /** Crashes the running environments of a function, or so many of them. @returns how many there were. */
+  async kill(name: string, most?: number): Promise<number> {
+    const killed = await this.#control('POST', 'kill', { function: name, most });
+    return z.object({ killed: z.number() }).parse(killed).killed;
   }
 
   /** Waits until no function runs: a worker still tells and tidies after its job is seen to be done. */
@@ -63,8 +64,8 @@ export class Runtime {
     return worker.name;
   }
 
-  async killWorkers(): Promise<number> {
-    return await this.kill(await this.workerName());
+  async killWorkers(most?: number): Promise<number> {
+    return await this.kill(await this.workerName(), most);
   }
 
   /** Waits until a worker runs, then crashes it. */

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod';
-import type { faultSchema } from '../../../local/studio/fault.ts';
+import { faultSchema } from '../../../local/studio/fault.ts';
 import { ensureStudio, type RunningStudio } from '../../../local/studio-process.ts';
 import { eventually } from './eventually.ts';
 
@@ -24,6 +24,9 @@ export type Ledger = z.infer<typeof ledgerSchema>;
 export type VendorJob = Ledger['accepted'][number];
 
 export type Fault = z.input<typeof faultSchema>;
+
+const postedSchema = z.object({ faults: z.array(z.object({ fault: faultSchema, timesLeft: z.number().nullable() })) });
+export type PostedFault = z.infer<typeof postedSchema>['faults'][number];
 
 /** The embedded vendor, from behind: its books, and the levers that make it misbehave. */
 export class Studio {
@@ -54,10 +57,9 @@ export class Studio {
     await this.#control('DELETE', 'faults');
   }
 
-  /** How often faults that are counted will still strike. */
-  async faultsLeft(): Promise<number> {
-    const { faults } = z.object({ faults: z.array(z.unknown()) }).parse(await this.#control('GET', 'faults'));
-    return faults.length;
+  /** Those that are still on; `timesLeft` is null where nothing but clearing ends it. */
+  async faults(): Promise<PostedFault[]> {
+    return postedSchema.parse(await this.#control('GET', 'faults')).faults;
   }
 
   async restartCounters(): Promise<void> {
