@@ -113,7 +113,8 @@ export class MemoryDynamo {
     }
     let outcome: { readonly error: Error | null | undefined; readonly answer: WireAnswer | undefined } | undefined;
     try {
-      operation.act(this.#store, operation.check(request, this.#store), (error, answer) => {
+      operation.check(request, this.#store);
+      operation.act(this.#store, request, (error, answer) => {
         outcome = { error, answer };
       });
       for (const { stream, items } of this.#reading.splice(0)) {

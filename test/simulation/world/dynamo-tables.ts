@@ -1,7 +1,7 @@
 import { GetItemCommand, PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import type { AuditStore, EvidenceStore, JobStore, LaneStore, OwnerStore } from '../../../lambdas/domain/ports.ts';
 import { isTerminal } from '../../../lambdas/domain/job.ts';
-import { plain, type PlainItem } from '../../../lambdas/store/conditional-write.ts';
+import { plain } from '../../../lambdas/store/conditional-write.ts';
 import { DynamoAuditStore } from '../../../lambdas/store/dynamo-audit-store.ts';
 import { DynamoEvidenceStore } from '../../../lambdas/store/dynamo-evidence-store.ts';
 import { DynamoJobStore } from '../../../lambdas/store/dynamo-job-store.ts';
@@ -39,8 +39,8 @@ export class DynamoTables implements Tables {
   readonly direct: JobStore;
   readonly #dynamo = new MemoryDynamo(table);
   readonly #caps: Readonly<Record<string, number>>;
-  /** The requests and links that are stored. */
-  readonly #siblings = new Map<string, PlainItem>();
+  /** Until when each other item is kept. */
+  readonly #ttls = new Map<string, number | undefined>();
 
   constructor(caps: Readonly<Record<string, number>>) {
     this.#caps = caps;
@@ -76,13 +76,11 @@ export class DynamoTables implements Tables {
   amiss(): readonly string[] {
     return this.jobs.all().flatMap(({ id, submitToken, vendor, vendorJobId, state, ttl, announce }) => {
       if (!isTerminal(state) || announce !== undefined) return [];
-      const request = this.#siblings.get(keyText({ pk: id, sk: `request#${submitToken}` }));
-      const link = this.#siblings.get(keyText({ pk: `vendor-job#${vendor}#${vendorJobId}`, sk: 'link' }));
-      return [request, link].flatMap((sibling) =>
-        sibling === undefined || sibling['ttl'] === ttl
-          ? []
-          : [`${sibling['pk']} ${sibling['sk']} is kept until ${sibling['ttl']}, its job until ${ttl}`],
-      );
+      const request = keyText({ pk: id, sk: `request#${submitToken}` });
+      const link = keyText({ pk: `vendor-job#${vendor}#${vendorJobId}`, sk: 'link' });
+      return [request, link]
+        .filter((sibling) => this.#ttls.has(sibling) && this.#ttls.get(sibling) !== ttl)
+        .map((sibling) => `${sibling} is kept until ${this.#ttls.get(sibling)}, its job until ${ttl}`);
     });
   }
 
@@ -110,17 +108,16 @@ export class DynamoTables implements Tables {
   }
 
   #mirror(key: Key, item: Item | undefined): void {
-    const stored = plain(item);
-    if (key.sk === 'job') this.jobs.mirror(key.pk, stored === undefined ? undefined : readOf(stored));
-    else if (key.sk === 'lane' && stored !== undefined) this.lanes.put(laneOf(stored));
+    if (key.sk === 'job') this.jobs.mirror(key.pk, item === undefined ? undefined : readOf(plain(item)));
+    else if (key.sk === 'lane' && item !== undefined) this.lanes.put(laneOf(plain(item)));
     else if (key.sk === 'lane') this.lanes.forget(key.pk.slice(key.pk.indexOf('#') + 1));
-    else if (stored === undefined) this.#siblings.delete(keyText(key));
-    else this.#siblings.set(keyText(key), stored);
+    else if (item === undefined) this.#ttls.delete(keyText(key));
+    else this.#ttls.set(keyText(key), item['ttl']?.N === undefined ? undefined : Number(item['ttl'].N));
   }
 }
 
 function keyText({ pk, sk }: Key): string {
-  return JSON.stringify([pk, sk]);
+  return `${pk} ${sk}`;
 }
 
 function describe(command: Command): string {
