@@ -1,3 +1,4 @@
+import { Copies } from './copies.ts';
 import type { Job } from './job.ts';
 import type { Lane } from './lane.ts';
 import { activeShards, type Due } from './ports.ts';
@@ -39,7 +40,8 @@ export async function reconcileJobs(
   const byName = new Map<string, Lane>(lanes.map(({ lane }) => [lane.lane, lane]));
   const until = shift.endsAt - closingMs;
   const pace = new VendorPace(world.clock, world.waiting, budgets, until, shift.signal);
-  const tick: Tick = { shift, pace, lanes: new Set(laneNames), laneOf: (name) => byName.get(name) };
+  const lanesHere = new Set(laneNames);
+  const tick: Tick = { shift, pace, copies: new Copies(), lanes: lanesHere, laneOf: (name) => byName.get(name) };
   const shards = Array.from({ length: activeShards }, (_, shard) =>
     tendShard(world, tick, shard, startedAt, until, errors),
   );

@@ -1,6 +1,7 @@
 import { applyWord, type Applied } from './apply-word.ts';
 import { accept } from './accept-job.ts';
 import { announce } from './announce-job.ts';
+import type { Copies } from './copies.ts';
 import { freeHold } from './free-hold.ts';
 import type { FlagCode, Job } from './job.ts';
 import { closedMsUntil, type Lane } from './lane.ts';
@@ -20,6 +21,7 @@ import type { World } from './world.ts';
 export interface Tick {
   readonly shift: Shift;
   readonly pace: VendorPace;
+  readonly copies: Copies;
   /**
    * Those of the deployment. A job of another one is tended all the same, and told of each time: it is in no list of
    * flagged jobs, and no worker hears a ring for it.
@@ -105,6 +107,9 @@ async function tendRunning(world: World, tick: Tick, job: Job<'running'>): Promi
       return undefined;
     case 'flagged':
       return await freeIfOver(world, vendor, applied.job);
+    case 'left_to_worker':
+      await lookAgain(world, job, nextTick(now));
+      return await world.doorbell.ring(job.lane, job.id);
     case 'pending':
     case 'unreachable':
       return await stillRunning(world, vendor, job, applied);
@@ -190,7 +195,11 @@ async function tendFailed(world: World, tick: Tick, job: Job<'failed'>): Promise
   else await freeIfOver(world, vendor, job);
 }
 
-type Asked = Applied & { readonly isWorking: boolean; readonly hasEnded: boolean };
+/** `left_to_worker`: it finished, and this tick copies as many pictures as it can. */
+type Asked = (Applied | { readonly kind: 'left_to_worker' }) & {
+  readonly isWorking: boolean;
+  readonly hasEnded: boolean;
+};
 
 async function ask(
   world: World,
@@ -202,9 +211,23 @@ async function ask(
   return await tick.pace.run(job.vendor, async () => {
     if (job.cancelRequestedAt !== undefined) await vendor.cancel(vendorJobId, askSignal(world, tick, askTimeoutMs));
     const word: VendorWord = await vendor.ask(vendorJobId, askSignal(world, tick, askTimeoutMs));
-    const result = await applyWord(world, job, vendor, word, askSignal(world, tick, copyTimeoutMs));
+    const result = await applyAsked(world, tick, vendor, job, word);
     return { ...result, isWorking: word.kind === 'pending', hasEnded: isLastWord(word) };
   });
+}
+
+/** A worker may copy what runs, and has more time for it; what is parked nobody else would copy. */
+async function applyAsked(
+  world: World,
+  tick: Tick,
+  vendor: Vendor,
+  job: Job<'running' | 'needs_attention'>,
+  word: VendorWord,
+): Promise<Applied | { readonly kind: 'left_to_worker' }> {
+  const apply = async () => await applyWord(world, job, vendor, word, askSignal(world, tick, copyTimeoutMs));
+  if (word.kind !== 'succeeded') return await apply();
+  if (job.state === 'running' && tick.copies.isFull) return { kind: 'left_to_worker' };
+  return await tick.copies.run(apply);
 }
 
 function askSignal(world: World, tick: Tick, timeoutMs: number): AbortSignal {

@@ -47,3 +47,33 @@ it('a lane that can not be read expires nothing: nobody knows how long it was cl
   expect((await reconcileJobs(gateway.world, ['default'], new Map(), shift)).errors).toHaveLength(1);
   expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'queued', checkAt: noon + 120_000 });
 });
+
+it('copies few pictures at once, however many jobs are found finished, and rings workers for the others', async () => {
+  const gateway = new OperatorGateway();
+  const { studio } = gateway;
+  for (let nth = 0; nth < 8; nth += 1) {
+    const state = nth < 6 ? 'running' : 'needs_attention';
+    const hold = { token: `token-${nth}` };
+    gateway.put(state, { id: `job_${nth}`, vendorJobId: `v-${nth}`, hold, watchUntil: noon, checkAt: noon + nth });
+    studio.words.set(`v-${nth}`, succeeded);
+  }
+  const fetchResult = studio.fetchResult.bind(studio);
+  let [now, most] = [0, 0];
+  studio.fetchResult = async () => {
+    now += 1;
+    most = Math.max(most, now);
+    for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    now -= 1;
+    return await fetchResult();
+  };
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  const budgets = new Map([['studio', { concurrency: 32, perSecond: Number.POSITIVE_INFINITY }]]);
+  const { errors } = await reconcileJobs(gateway.world, ['default'], budgets, shift);
+  expect(errors).toEqual([]);
+  expect(most).toBe(4);
+  const left = gateway.jobs.all().filter(({ state }) => state !== 'succeeded');
+  expect(left.every(({ state, checkAt }) => state === 'running' && checkAt === noon + 120_000)).toBe(true);
+  const hints = gateway.doorbell.rings.flatMap(({ hint }) => hint ?? []);
+  expect(hints.toSorted()).toEqual(left.map(({ id }) => id).toSorted());
+  expect(left.length).toBeGreaterThan(0);
+});
