@@ -140,7 +140,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     grants: [
       signingSecret,
       { on: 'vendor-secrets' },
-      table('GetItem', 'PutItem', 'UpdateItem'),
+      table('GetItem', 'PutItem', 'UpdateItem', 'Query'),
       ...showsJobs,
       allRings,
       ...announces,
@@ -200,7 +200,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
       { on: 'lane-rings', lanes: 'own' },
       signingSecret,
       { on: 'vendor-secrets' },
-      table('GetItem', 'PutItem', 'UpdateItem'),
+      table('GetItem', 'PutItem', 'UpdateItem', 'Query'),
       pictures('inputs', 'GetObject'),
       // A missing input is the job's fault, a forbidden one ours: S3 tells them apart only to those who may list.
       readsList('inputs'),
@@ -216,7 +216,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     grants: [
       signingSecret,
       { on: 'vendor-secrets' },
-      table('GetItem', 'PutItem', 'UpdateItem'),
+      table('GetItem', 'PutItem', 'UpdateItem', 'Query'),
       index('active', 'attention'),
       pictures('results', 'PutObject'),
       ...showsJobs,

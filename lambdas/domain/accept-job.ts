@@ -1,4 +1,4 @@
-import { recordEvidence } from './record-evidence.ts';
+import { recordOnce } from './record-evidence.ts';
 import type { Job } from './job.ts';
 import { move } from './lifecycle.ts';
 import { flagLost, flagUnknown } from './settle-job.ts';
@@ -58,20 +58,37 @@ async function afterRefusal(
   vendorJobId: string,
   actual: Job | undefined,
 ): Promise<Accepted> {
-  if (actual === undefined || actual.generation !== job.generation) return { kind: 'moved_on', actual };
+  if (actual === undefined) return { kind: 'moved_on', actual };
+  if (actual.generation !== job.generation) {
+    await recordOnce(world, actual, 'receipt_of_another_generation', { vendorJobId, generation: job.generation });
+    return { kind: 'moved_on', actual };
+  }
   // Somebody else brought the same receipt first (a webhook, an overlapping tick): the caller may go on watching.
   if (actual.state === 'running' && actual.vendorJobId === vendorJobId) return { kind: 'running', job: actual };
   if (actual.vendorJobId !== undefined && actual.vendorJobId !== vendorJobId) {
     return await conflict(world, job, vendorJobId, `${actual.id} as ${actual.vendorJobId}`);
   }
-  if (actual.state !== 'needs_attention' || actual.hold !== undefined) return { kind: 'moved_on', actual };
+  if (actual.state !== 'needs_attention') return await tooLate(world, actual, vendorJobId);
+  if (actual.hold !== undefined) return { kind: 'moved_on', actual };
   const noted = await world.jobs.move(move('note', actual, { vendorJobId, checkAt: nextTick(world.clock.now()) }));
   return noted.kind === 'moved' ? { kind: 'noted', job: noted.job } : { kind: 'moved_on', actual: noted.actual };
 }
 
+/** It was given up, or goes to the vendor once more: nobody will look at what the vendor took, unless a person does. */
+async function tooLate(world: World, actual: Job, vendorJobId: string): Promise<Accepted> {
+  if (actual.vendorJobId === undefined) await noteUnexpected(world, actual, vendorJobId);
+  return { kind: 'moved_on', actual };
+}
+
+/** The vendor has something of a job of which, as far as we know, it has nothing any more. */
+export async function noteUnexpected(world: World, job: Job, vendorJobId: string): Promise<void> {
+  await recordOnce(world, job, `vendor_has_it_while_${job.state}`, { vendorJobId });
+  world.notices.note({ kind: 'vendor_job_conflict', job, vendorJobId, ownedBy: job.vendorJobId ?? 'nobody' });
+}
+
 /** Two vendor jobs for one of ours, or one for two of ours: a person has to look, whatever else is true. */
 async function conflict(world: World, job: Job, vendorJobId: string, ownedBy: string): Promise<Accepted> {
-  await recordEvidence(world, job, 'vendor_job_conflict', { vendorJobId, ownedBy });
+  await recordOnce(world, job, 'vendor_job_conflict', { vendorJobId, ownedBy });
   world.notices.note({ kind: 'vendor_job_conflict', job, vendorJobId, ownedBy });
   if (job.state === 'dispatching') {
     const flagged = await flagUnknown(world, job, 'vendor_job_conflict');

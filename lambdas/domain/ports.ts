@@ -266,9 +266,11 @@ export interface Evidence {
   readonly detail: JsonObject;
 }
 
+export const mostEvidenceRead = 100;
+
 export interface EvidenceStore {
   add(jobId: string, evidence: Evidence): Promise<void>;
-  /** Oldest first, at most 100. */
+  /** Strongly consistent; oldest first, at most {@link mostEvidenceRead}. */
   read(jobId: string): Promise<readonly Evidence[]>;
 }
 

@@ -1,6 +1,6 @@
-import { accept } from './accept-job.ts';
-import { recordEvidence } from './record-evidence.ts';
-import type { Job } from './job.ts';
+import { accept, noteUnexpected } from './accept-job.ts';
+import { recordOnce } from './record-evidence.ts';
+import type { Job, TerminalState } from './job.ts';
 import { vendorKeyOf } from './job.ts';
 import { watchLeaseMs } from './timing.ts';
 import type { RawEvent } from './vendor.ts';
@@ -35,7 +35,7 @@ export async function receiveVendorEvent(world: World, at: VendorEventAt): Promi
   const isOther = event.vendorKey !== undefined && event.vendorKey !== vendorKeyOf(job);
   if (job.generation !== at.generation || isOther) {
     const said = { vendorJobId: event.vendorJobId, generation: at.generation, vendorKey: event.vendorKey ?? null };
-    await recordEvidence(world, job, 'event_of_another_generation', said);
+    await recordOnce(world, job, 'event_of_another_generation', said);
     return { kind: 'taken' };
   }
   await take(world, job, event.vendorJobId);
@@ -56,16 +56,26 @@ async function take(world: World, job: Job, vendorJobId: string): Promise<void> 
       return;
     case 'queued':
       // It was proven that the vendor has nothing of this generation: a person should know that it says otherwise.
-      await recordEvidence(world, job, 'event_while_queued', { vendorJobId });
-      world.notices.note({ kind: 'vendor_job_conflict', job, vendorJobId, ownedBy: 'nobody' });
-      return;
+      return await noteUnexpected(world, job, vendorJobId);
     case 'succeeded':
     case 'failed':
     case 'canceled':
-      return;
+      return await takeAfterEnd(world, job, vendorJobId);
     default:
       job satisfies never;
   }
+}
+
+/** The last events of a vendor job that ended as it said come as a matter of course, and are not kept. */
+async function takeAfterEnd(world: World, job: Job<TerminalState>, vendorJobId: string): Promise<void> {
+  if (job.state === 'failed' && job.failure.code === 'failed_by_operator' && job.vendorJobId === vendorJobId) {
+    return await recordOnce(world, job, 'event_after_end', { vendorJobId });
+  }
+  if (job.vendorJobId === vendorJobId) return;
+  // Where the answer to the send was the picture, the job names no vendor job, and only the link knows.
+  const owner = job.state === 'succeeded' ? await world.jobs.vendorJobOwner(job.vendor, vendorJobId) : undefined;
+  const isIts = owner?.jobId === job.id && owner.generation === job.generation && job.vendorJobId === undefined;
+  if (!isIts) await noteUnexpected(world, job, vendorJobId);
 }
 
 /**
@@ -79,12 +89,12 @@ async function takeReceipt(
 ): Promise<void> {
   const now = world.clock.now();
   const hasSender = job.state === 'dispatching' && now <= job.dispatchBy;
-  await recordEvidence(world, job, 'vendor_event', { vendorJobId });
+  await recordOnce(world, job, 'vendor_event', { vendorJobId });
   const accepted = await accept(world, job, vendorJobId, hasSender ? now + watchLeaseMs : now);
   if (accepted.kind === 'running' && !hasSender) await world.doorbell.ring(job.lane, job.id);
 }
 
 async function conflict(world: World, job: Job, vendorJobId: string): Promise<void> {
-  await recordEvidence(world, job, 'vendor_job_conflict', { vendorJobId, ownedBy: job.vendorJobId ?? '' });
+  await recordOnce(world, job, 'vendor_job_conflict', { vendorJobId, ownedBy: job.vendorJobId ?? '' });
   world.notices.note({ kind: 'vendor_job_conflict', job, vendorJobId, ownedBy: job.vendorJobId ?? '' });
 }

@@ -1,10 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import type { Evidence, EvidenceStore } from '../domain/ports.ts';
+import { mostEvidenceRead, type Evidence, type EvidenceStore } from '../domain/ports.ts';
 import { putDated, readDated } from './dated-items.ts';
 import { jsonObject } from './request-item.ts';
 
-const mostRead = 100;
 /** Longer than jobs are kept; what was sent and when may be asked for when the vendor's yearly bill comes. */
 const keptMs = 400 * 86_400_000;
 
@@ -34,6 +33,6 @@ export class DynamoEvidenceStore implements EvidenceStore {
   }
 
   async read(jobId: string): Promise<readonly Evidence[]> {
-    return readDated(this.#client, this.#table, { pk: jobId, kind: 'evidence' }, evidenceEntry, mostRead);
+    return readDated(this.#client, this.#table, { pk: jobId, kind: 'evidence' }, evidenceEntry, mostEvidenceRead);
   }
 }

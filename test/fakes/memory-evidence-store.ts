@@ -1,6 +1,4 @@
-import type { Evidence, EvidenceStore } from '../../lambdas/domain/ports.ts';
-
-const mostRead = 100;
+import { mostEvidenceRead, type Evidence, type EvidenceStore } from '../../lambdas/domain/ports.ts';
 
 /** Evidence in memory. */
 export class MemoryEvidenceStore implements EvidenceStore {
@@ -14,7 +12,7 @@ export class MemoryEvidenceStore implements EvidenceStore {
 
   async read(jobId: string): Promise<readonly Evidence[]> {
     const known = this.#evidence.get(jobId) ?? [];
-    return known.toSorted((a, b) => a.at - b.at).slice(0, mostRead);
+    return known.toSorted((a, b) => a.at - b.at).slice(0, mostEvidenceRead);
   }
 
   /** Returns how many went: what `MemoryJobStore.whenSiblingsAreErased` wants. */

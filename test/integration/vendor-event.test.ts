@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { accept } from '../../lambdas/domain/accept-job.ts';
 import { callbackUrl, type CallbackClaims } from '../../lambdas/vendors/callback.ts';
 import { createVendors } from '../../lambdas/vendors/registry.ts';
 import { signWebhook, webhookToleranceMs } from '../../lambdas/vendors/webhook-signature.ts';
 import { pending } from '../fakes/told-vendor.ts';
 import { OperatorGateway, type Answer } from '../fixtures/operator-gateway.ts';
-import { noon } from '../fixtures/stored-job.ts';
+import { noon, storedJob } from '../fixtures/stored-job.ts';
 
 const route = 'POST /api/v1/vendor-events/{vendor}/{jobId}/{generation}/{token}';
 const webhookSecret = 'whsec_dGhlIHdlYmhvb2sgc2VjcmV0IG9mIHRoZSB2ZW5kb3I=';
@@ -95,6 +96,9 @@ describe('an event is a hint, never an outcome', () => {
     const before = gateway.put(state);
     expect((await post()).status).toBe(204);
     expect(gateway.jobs.get('job_a')).toEqual(before);
+    // It ended as the vendor said: its last event comes as a matter of course.
+    expect(await whatOf()).toEqual([]);
+    expect(gateway.notices).toEqual([]);
   });
 
   it('rings for a running job that nobody watches, and not for one that is watched', async () => {
@@ -125,6 +129,73 @@ describe('an event is a hint, never an outcome', () => {
     const before = gateway.put('needs_attention');
     expect((await post({ body: bodyOf('vendor-job-9', 'job_b.1') })).status).toBe(204);
     expect(gateway.jobs.get('job_a')).toEqual(before);
+  });
+});
+
+describe('what the vendor says of a job with which it has nothing to do any more', () => {
+  const failedByPerson = { code: 'failed_by_operator', message: 'Our team ended this job.' };
+
+  it.each([
+    ['queued', {}],
+    ['canceled', { vendorJobId: undefined }],
+    ['failed', { vendorJobId: undefined, failure: { code: 'expired_in_queue', message: 'It waited too long.' } }],
+    ['failed', { vendorJobId: undefined, failure: failedByPerson }],
+    ['succeeded', { vendorJobId: 'vendor-job-0' }],
+  ] as const)('is kept once for a person, who is woken: %s %o', async (state, fields) => {
+    const before = gateway.put(state, fields);
+    for (let times = 0; times < 3; times += 1) {
+      expect((await post()).status).toBe(204);
+      await gateway.clock.advance(1_000);
+    }
+    expect(gateway.jobs.get('job_a')).toEqual(before);
+    const evidence = await gateway.evidence.read('job_a');
+    expect(evidence).toMatchObject([
+      { what: `vendor_has_it_while_${state}`, generation: 1, detail: { vendorJobId: 'vendor-job-1' } },
+    ]);
+    expect(gateway.notices).toContainEqual(expect.objectContaining({ kind: 'vendor_job_conflict' }));
+  });
+
+  it('is kept once, where a person ended the very job that the vendor speaks of', async () => {
+    gateway.put('failed', { failure: failedByPerson });
+    for (let times = 0; times < 3; times += 1) await post();
+    expect(await whatOf()).toEqual(['event_after_end']);
+    expect(gateway.notices).toEqual([]);
+  });
+
+  it('is nothing new of a picture that was the answer to its send', async () => {
+    gateway.put('succeeded', { vendorJobId: undefined });
+    await gateway.jobs.linkVendorJob('studio', 'vendor-job-1', 'job_a', 1);
+    await post();
+    expect(await whatOf()).toEqual([]);
+    await post({ body: bodyOf('vendor-job-2') });
+    expect(await whatOf()).toEqual(['vendor_has_it_while_succeeded']);
+  });
+
+  it('never fills the table, however many vendor jobs it names and however often', async () => {
+    gateway.put('queued');
+    for (let job = 0; job < 130; job += 1) await post({ body: bodyOf(`vendor-job-${job}`) });
+    for (let times = 0; times < 30; times += 1) await post({ claims: { generation: 3 } });
+    expect(await gateway.evidence.read('job_a')).toHaveLength(100);
+    expect(gateway.evidence.erase('job_a')).toBe(100);
+  });
+
+  it.each([
+    ['queued', 'vendor_has_it_while_queued', {}],
+    ['failed', 'vendor_has_it_while_failed', { vendorJobId: undefined }],
+    ['queued', 'receipt_of_another_generation', { generation: 2 }],
+  ] as const)('is kept where its own answer to a send comes too late: %s, %s', async (state, what, fields) => {
+    const now = gateway.put(state, fields);
+    const sent = storedJob('dispatching');
+    for (let times = 0; times < 2; times += 1) {
+      expect(await accept(gateway.world, sent, 'vendor-job-7', noon)).toEqual({ kind: 'moved_on', actual: now });
+    }
+    expect(await gateway.evidence.read('job_a')).toMatchObject([{ what, detail: { vendorJobId: 'vendor-job-7' } }]);
+  });
+
+  it('is nothing new where the job ended with that answer', async () => {
+    gateway.put('succeeded');
+    await accept(gateway.world, storedJob('dispatching'), 'vendor-job-1', noon);
+    expect(await whatOf()).toEqual([]);
   });
 });
 
