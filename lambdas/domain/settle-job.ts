@@ -57,6 +57,8 @@ export async function complete(world: World, job: Job<Open>, picture: StoredPict
   const moved = await world.jobs.move(
     move('complete', job, { ...ending(world), results: [picture], progress: { ...progress } }),
   );
+  // Its job was erased while this worker stalled: the copy that it made meanwhile is nobody's, and would outlive the erasure.
+  if (moved.kind === 'refused' && moved.actual === undefined) await world.files.delete(picture.key);
   return await afterUnbinding(world, job, 'complete', moved);
 }
 
