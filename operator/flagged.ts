@@ -66,6 +66,7 @@ export async function manageFlagged(argv: readonly string[], tool: TerminalTool)
   const { values: options, positionals } = readArguments(argv);
   if (options.help) throw new HelpWanted();
   const [verb, subject, ...rest] = positionals;
+  if (verb === 'help') throw new HelpWanted();
   if (rest.length > 0) throw new UsageError(`What is ${rest.join(' ')}?`);
   const { url, key } = readAccess(options, tool.variables);
   const session: Session = { api: tool.connect(url, key), options, tool };

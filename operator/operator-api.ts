@@ -88,18 +88,26 @@ function jsonOf(text: string): unknown {
   }
 }
 
+const whichUrl = 'Which deployment? Set SLOWLANE_URL to the output ApiUrl of its stack, or say --url';
+const whichKey = 'With which key? Set SLOWLANE_KEY, or say --key';
+const accessSchema = z.object({
+  url: z.url({ protocol: /^https?$/, error: whichUrl }),
+  key: z
+    .string({ error: whichKey })
+    // A file's last line break comes along with `$(cat …)` in some shells.
+    .trim()
+    .min(1, { error: whichKey })
+    // HTTP could not carry it: nothing would be asked, and it would look as if nobody answered.
+    .regex(/^[\x20-\x7e]*$/, { error: 'The key has characters that no key has: was more copied than the key?' }),
+});
+
 /** `--url` and `--key`, or else the environment's. @throws UsageError */
 export function readAccess(
   { url, key }: { readonly url?: string | undefined; readonly key?: string | undefined },
   variables: Readonly<Record<string, string | undefined>>,
 ): { readonly url: string; readonly key: string } {
   const access = { url: url ?? variables['SLOWLANE_URL'], key: key ?? variables['SLOWLANE_KEY'] };
-  const read = z.object({ url: z.url({ protocol: /^https?$/ }), key: z.string().min(1) }).safeParse(access);
+  const read = accessSchema.safeParse(access);
   if (read.success) return read.data;
-  const [wrong] = read.error.issues;
-  throw new UsageError(
-    wrong?.path[0] === 'url'
-      ? 'Which deployment? Set SLOWLANE_URL to the output ApiUrl of its stack, or say --url'
-      : 'With which key? Set SLOWLANE_KEY, or say --key',
-  );
+  throw new UsageError(read.error.issues[0]?.message ?? 'Which deployment, and with which key?');
 }

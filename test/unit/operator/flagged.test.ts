@@ -186,9 +186,21 @@ it.each<[Record<string, string>, string]>([
   [{ SLOWLANE_URL: 'not a url', SLOWLANE_KEY: 'k' }, '--url'],
   [{ SLOWLANE_URL: 'ftp://slowlane.test', SLOWLANE_KEY: 'k' }, '--url'],
   [{ SLOWLANE_URL: 'https://slowlane.test' }, 'SLOWLANE_KEY'],
+  [{ SLOWLANE_URL: 'https://slowlane.test', SLOWLANE_KEY: ' \n' }, 'SLOWLANE_KEY'],
+  [{ SLOWLANE_URL: 'https://slowlane.test', SLOWLANE_KEY: 'key\nkey' }, 'no key has'],
+  [{ SLOWLANE_URL: 'https://slowlane.test', SLOWLANE_KEY: 'Schlüssel€' }, 'no key has'],
 ])('asks for what it lacks: %j', async (variables, wanted) => {
   expect(await run(['list'], variables)).toBe(2);
   expect(explained.join()).toContain(wanted);
+});
+
+it.each([[['--help']], [['help']], [['list', '-h']]])('tells how it is used, of no deployment: %j', async (line) => {
+  expect(await run(line, {})).toBe(0);
+  expect(printed).toEqual(['THE USAGE']);
+});
+
+it('takes a key with the line break of its file', async () => {
+  expect(await run(['list'], { SLOWLANE_URL: url, SLOWLANE_KEY: 'operator\n' })).toBe(0);
 });
 
 it('takes the deployment and the key from the command line too', async () => {
