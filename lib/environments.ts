@@ -1,6 +1,7 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { maxCap } from '../lambdas/domain/lane.ts';
+import { settlingDays } from '../lambdas/domain/timing.ts';
 import {
   featureSettings,
   issuerSettings,
@@ -44,6 +45,13 @@ const corsOrigin = z.union([
   z.url({ protocol: /^https?$/ }).regex(/[^/]$/, 'must not end with a slash'),
 ]);
 
+const retention = z
+  .strictObject({ ...retentionSettings.shape, logDays: z.enum(RetentionDays) })
+  .refine(({ jobDays, evidenceDays }) => evidenceDays >= jobDays + settlingDays, {
+    path: ['evidenceDays'],
+    error: `must be at least jobDays + ${settlingDays}: a person settles a flagged job by its evidence`,
+  });
+
 const environment = z
   .strictObject({
     /** Lambda's "Concurrent executions" of the account and region (Service Quotas). */
@@ -51,7 +59,7 @@ const environment = z
     lanes: z.record(name, lane).refine((lanes) => Object.keys(lanes).length > 0, 'needs at least one lane'),
     vendors: z.record(name, vendor),
     features: z.record(name, z.strictObject(featureSettings.shape)),
-    retention: z.strictObject({ ...retentionSettings.shape, logDays: z.enum(RetentionDays) }),
+    retention,
     limits: z.strictObject(limitSettings.shape),
     alarms: alarmDestinations,
     corsOrigins: z.array(corsOrigin).min(1),

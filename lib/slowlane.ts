@@ -71,7 +71,8 @@ export class Slowlane extends Construct {
   /** Every variable that a shared function may read, in the spelling of lambdas/runtime/env.ts. */
   private describeDeployment(): SharedVariables {
     const { data, environment } = this.props;
-    const { features, issuers, limits, retention } = environment;
+    const { features, issuers, limits } = environment;
+    const { jobDays, evidenceDays, auditDays } = environment.retention;
     const json = (value: unknown) => Stack.of(this).toJsonString(value);
     return {
       ENVIRONMENT: environment.name,
@@ -83,7 +84,7 @@ export class Slowlane extends Construct {
       SIGNING_SECRET_ARN: data.signingSecret.secretArn,
       ISSUERS: json(issuers),
       LIMITS: json(limits),
-      RETENTION: json({ jobDays: retention.jobDays, auditDays: retention.auditDays }),
+      RETENTION: json({ jobDays, evidenceDays, auditDays }),
       EVENT_BUS_NAME: this.eventBus.eventBusName,
       SOCKET_URL: this.socketApi.url,
       SOCKET_MANAGEMENT_URL: this.socketApi.managementUrl,

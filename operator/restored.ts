@@ -66,7 +66,7 @@ async function main(client: DynamoDBClient): Promise<void> {
     jobs: new DynamoJobStore(client, tableName),
     index: new DynamoJobIndex(client, tableName),
     lanes: new DynamoLaneStore(client, tableName, caps),
-    evidence: new DynamoEvidenceStore(client, tableName),
+    evidence: new DynamoEvidenceStore(client, tableName, environment.retention.evidenceDays * dayMs),
     audit: new DynamoAuditStore(client, tableName, environment.retention.auditDays * dayMs),
     // Nobody follows a job of another time, and the reconciler announces what was flagged.
     feed: { send: () => undefined, flush: () => Promise.resolve() },

@@ -39,7 +39,7 @@ const variables = {
   SOCKET_MANAGEMENT_URL: 'https://socket.example.com/v1',
   ISSUERS: '[]',
   LIMITS: JSON.stringify({ activeJobs: 100, submitsPerMinute: 60, sockets: 10 }),
-  RETENTION: JSON.stringify({ jobDays: 30, auditDays: 365 }),
+  RETENTION: JSON.stringify({ jobDays: 30, evidenceDays: 400, auditDays: 365 }),
   LANES: JSON.stringify({ default: { queueUrl: 'https://sqs.example.com/queue', cap: 2, ceiling: 8 } }),
   FEATURES: JSON.stringify({
     upscale: { vendor: 'images', lane: 'default', maxQueueSeconds: 3600, maxRunSeconds: 600 },

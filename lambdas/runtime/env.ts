@@ -73,8 +73,12 @@ export const limitSettings = z.object({
   sockets: z.int().positive(),
 });
 
-/** Days that a finished job and its pictures are kept, and days that the audit trail is. */
-export const retentionSettings = z.object({ jobDays: z.int().positive(), auditDays: z.int().positive() });
+/** Days that a finished job and its pictures are kept, that the evidence of what was sent is, and the audit trail. */
+export const retentionSettings = z.object({
+  jobDays: z.int().positive(),
+  evidenceDays: z.int().positive(),
+  auditDays: z.int().positive(),
+});
 
 export type VendorSettings = z.infer<typeof vendorSettings>;
 export type FeatureSettings = z.infer<typeof featureSettings>;

@@ -4,9 +4,6 @@ import { mostEvidenceRead, type Evidence, type EvidenceStore } from '../domain/p
 import { putDated, readDated } from './dated-items.ts';
 import { jsonObject } from './request-item.ts';
 
-/** Longer than jobs are kept; what was sent and when may be asked for when the vendor's yearly bill comes. */
-const keptMs = 400 * 86_400_000;
-
 const evidenceEntry = z.object({
   at: z.number(),
   attempt: z.number(),
@@ -16,18 +13,20 @@ const evidenceEntry = z.object({
   detail: jsonObject,
 }) satisfies z.ZodType<Evidence>;
 
-/** A job's evidence, beside its item. It goes when the job is erased, or by itself after more than a year. */
+/** A job's evidence, beside its item, which it may outlive: it goes when the job is erased, or when its own time is over. */
 export class DynamoEvidenceStore implements EvidenceStore {
   readonly #client: DynamoDBClient;
   readonly #table: string;
+  readonly #retentionMs: number;
 
-  constructor(client: DynamoDBClient, tableName: string) {
+  constructor(client: DynamoDBClient, tableName: string, retentionMs: number) {
     this.#client = client;
     this.#table = tableName;
+    this.#retentionMs = retentionMs;
   }
 
   async add(jobId: string, evidence: Evidence): Promise<void> {
-    const ttl = Math.ceil((evidence.at + keptMs) / 1000);
+    const ttl = Math.ceil((evidence.at + this.#retentionMs) / 1000);
     const entry = { pk: jobId, kind: 'evidence', at: evidence.at, entry: evidence, ttl } as const;
     await putDated(this.#client, this.#table, entry);
   }

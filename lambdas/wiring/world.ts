@@ -73,7 +73,7 @@ export function createWorld(env: ReconcileJobsEnvironment, functionName: string)
     lanes,
     doorbell: new SqsDoorbell(createSqs(), queueUrls),
     files,
-    evidence: new DynamoEvidenceStore(dynamo, env.TABLE_NAME),
+    evidence: new DynamoEvidenceStore(dynamo, env.TABLE_NAME, env.RETENTION.evidenceDays * dayMs),
     audit: new DynamoAuditStore(dynamo, env.TABLE_NAME, env.RETENTION.auditDays * dayMs),
     vendors,
     bus: new EventBridgeBus(env.EVENT_BUS_NAME, render),

@@ -1,3 +1,4 @@
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Evidence, EvidenceStore } from '../../lambdas/domain/ports.ts';
 import { DynamoEvidenceStore } from '../../lambdas/store/dynamo-evidence-store.ts';
@@ -12,6 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => dynamo.stop());
 
+const keptMs = 45 * 86_400_000;
+
 const evidence = (at: number, what = 'asked'): Evidence => ({
   at,
   attempt: 2,
@@ -23,8 +26,11 @@ const evidence = (at: number, what = 'asked'): Evidence => ({
 
 describe.each<[string, () => Promise<EvidenceStore>]>([
   ['MemoryEvidenceStore', async () => new MemoryEvidenceStore()],
-  ['DynamoEvidenceStore', async () => new DynamoEvidenceStore(dynamo.client, await dynamo.createTable())],
-  ['DynamoEvidenceStore over MemoryDynamo', async () => new DynamoEvidenceStore(new MemoryDynamo().client, 'memory')],
+  ['DynamoEvidenceStore', async () => new DynamoEvidenceStore(dynamo.client, await dynamo.createTable(), keptMs)],
+  [
+    'DynamoEvidenceStore over MemoryDynamo',
+    async () => new DynamoEvidenceStore(new MemoryDynamo().client, 'memory', keptMs),
+  ],
 ])('%s', (_, create) => {
   let store: EvidenceStore;
   beforeEach(async () => {
@@ -54,4 +60,11 @@ describe.each<[string, () => Promise<EvidenceStore>]>([
     expect(read.at(0)?.at).toBe(noon);
     expect(read.at(-1)?.at).toBe(noon + 99);
   });
+});
+
+it('goes by itself once the time is over that the deployment gives it', async () => {
+  const TableName = await dynamo.createTable();
+  await new DynamoEvidenceStore(dynamo.client, TableName, keptMs).add('job_a', evidence(noon));
+  const { Items } = await dynamo.client.send(new ScanCommand({ TableName }));
+  expect(Items?.map(({ ttl }) => ttl?.N)).toEqual([`${(noon + keptMs) / 1000}`]);
 });

@@ -40,7 +40,10 @@ async function inProcess(): Promise<Subject> {
 }
 
 function over(client: DynamoDBClient, tableName: string): Subject {
-  return { jobs: new DynamoJobStore(client, tableName), evidence: new DynamoEvidenceStore(client, tableName) };
+  return {
+    jobs: new DynamoJobStore(client, tableName),
+    evidence: new DynamoEvidenceStore(client, tableName, 400 * 86_400_000),
+  };
 }
 
 const keptUntil = noon + 60 * 86_400_000;

@@ -36,7 +36,16 @@ describe('environments', () => {
     ],
     ['a lane whose name no function takes', { lanes: { Fast: { cap: 1, ceiling: 2 } } }, 'dev.lanes.Fast: must be'],
     ['a feature of an unknown vendor', { vendors: {} }, 'dev.features.upscale.vendor: "images" is none of (none)'],
-    ['a retention that no log group can have', { retention: { jobDays: 7, auditDays: 7, logDays: 8 } }, 'logDays'],
+    [
+      'a retention that no log group can have',
+      { retention: { jobDays: 7, evidenceDays: 60, auditDays: 7, logDays: 8 } },
+      'logDays',
+    ],
+    [
+      'evidence that goes before its job is settled',
+      { retention: { jobDays: 7, evidenceDays: 36, auditDays: 7, logDays: 7 } },
+      'dev.retention.evidenceDays: must be at least jobDays + 30',
+    ],
     ['an address that is none', { alarms: { emails: ['on-call'] } }, 'dev.alarms'],
     ['an origin with a path', { corsOrigins: ['https://app.example.com/'] }, 'dev.corsOrigins.0'],
     ['a setting that does not exist', { concurency: 10 }, 'concurency'],

@@ -180,8 +180,11 @@ function evidenceOf(simulation: Simulation, calling: Calling): EvidenceStore {
   };
   return {
     add: async (id, evidence) =>
-      await new DynamoEvidenceStore(calling(`evidence ${evidence.what}`, counted), table).add(id, evidence),
-    read: async (id) => await new DynamoEvidenceStore(calling(`read evidence ${id}`), table).read(id),
+      await new DynamoEvidenceStore(calling(`evidence ${evidence.what}`, counted), table, retentionMs).add(
+        id,
+        evidence,
+      ),
+    read: async (id) => await new DynamoEvidenceStore(calling(`read evidence ${id}`), table, retentionMs).read(id),
   };
 }
 
