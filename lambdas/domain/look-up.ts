@@ -1,5 +1,5 @@
 import { accept, type Accepted } from './accept-job.ts';
-import { recordEvidence } from './record-evidence.ts';
+import { recordEvidence, recordOnce } from './record-evidence.ts';
 import type { Job } from './job.ts';
 import { vendorKeyOf } from './job.ts';
 import { quarantineEnd } from './money-rule.ts';
@@ -36,6 +36,8 @@ export async function lookUp(
   }
   const parked = await park(world, job);
   if (parked === undefined) return { kind: 'unchanged' };
+  // For the person who may have to decide: that it was tried, and what came of it.
+  if (found !== undefined) await recordOnce(world, parked, 'looked_up', { said: found.kind });
   if (found?.kind !== 'absent') return sameOrFlagged(job, parked);
   const isProof = vendor.traits.absence === 'proof' && askedAt >= quarantineEnd(parked, vendor.traits);
   if (!isProof) return sameOrFlagged(job, parked);

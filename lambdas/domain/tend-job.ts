@@ -8,7 +8,7 @@ import { closedMsUntil, type Lane } from './lane.ts';
 import { move } from './lifecycle.ts';
 import { lookUp } from './look-up.ts';
 import { cantBeRunningFrom } from './money-rule.ts';
-import { recordEvidence } from './record-evidence.ts';
+import { recordEvidence, recordOnce } from './record-evidence.ts';
 import { settleLostSend } from './send-job.ts';
 import { expire, flagLost, flagUnknown } from './settle-job.ts';
 import { askTimeoutMs, nextTick } from './timing.ts';
@@ -168,6 +168,8 @@ async function askFlagged(
   vendorJobId: string,
 ): Promise<Asked | undefined> {
   const applied = await ask(world, tick, vendor, job, vendorJobId);
+  if (applied !== undefined && applied.kind !== 'settled')
+    await recordOnce(world, job, 'asked', { vendorJobId, said: applied.said });
   if (applied?.isWorking !== true) return applied;
   if (job.hold === undefined) {
     world.notices.note({ kind: 'running_without_hold', job });
@@ -197,6 +199,7 @@ async function tendFailed(world: World, tick: Tick, job: Job<'failed'>): Promise
 
 /** `left_to_worker`: it finished, and this tick copies as many pictures as it can. */
 type Asked = (Applied | { readonly kind: 'left_to_worker' }) & {
+  readonly said: VendorWord['kind'];
   readonly isWorking: boolean;
   readonly hasEnded: boolean;
 };
@@ -212,7 +215,7 @@ async function ask(
     if (job.cancelRequestedAt !== undefined) await vendor.cancel(vendorJobId, askSignal(world, tick, askTimeoutMs));
     const word: VendorWord = await vendor.ask(vendorJobId, askSignal(world, tick, askTimeoutMs));
     const result = await applyAsked(world, tick, vendor, job, word);
-    return { ...result, isWorking: word.kind === 'pending', hasEnded: isLastWord(word) };
+    return { ...result, said: word.kind, isWorking: word.kind === 'pending', hasEnded: isLastWord(word) };
   });
 }
 

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { reconcileJobs } from '../../lambdas/domain/reconcile-jobs.ts';
 import { shardOf } from '../../lambdas/store/shard.ts';
-import { succeeded } from '../fakes/told-vendor.ts';
+import { succeeded, unreachable } from '../fakes/told-vendor.ts';
 import { OperatorGateway } from '../fixtures/operator-gateway.ts';
 import { noon } from '../fixtures/stored-job.ts';
 
@@ -76,4 +76,38 @@ it('copies few pictures at once, however many jobs are found finished, and rings
   const hints = gateway.doorbell.rings.flatMap(({ hint }) => hint ?? []);
   expect(hints.toSorted()).toEqual(left.map(({ id }) => id).toSorted());
   expect(left.length).toBeGreaterThan(0);
+});
+
+describe('what was tried with a parked job is evidence, each answer once', () => {
+  const minuteMs = 60_000;
+
+  async function tickEach(gateway: OperatorGateway, ticks: number): Promise<void> {
+    for (let nth = 0; nth < ticks; nth += 1) {
+      await gateway.clock.advance(minuteMs);
+      const shift = { endsAt: gateway.clock.now() + 300_000, signal: new AbortController().signal };
+      await reconcileJobs(gateway.world, ['default'], new Map(), shift);
+    }
+  }
+  const seen = async ({ evidence }: OperatorGateway) =>
+    (await evidence.read('job_a')).map(({ what, detail }) => [what, detail['said']]);
+
+  it('asked by its vendor job', async () => {
+    const gateway = new OperatorGateway();
+    gateway.put('needs_attention', { vendorJobId: 'v-1', flag: { code: 'vendor_lost_job', since: noon } });
+    await tickEach(gateway, 2);
+    gateway.studio.words.set('v-1', unreachable);
+    await tickEach(gateway, 2);
+    expect(await seen(gateway)).toEqual([
+      ['asked', 'gone'],
+      ['asked', 'unreachable'],
+    ]);
+  });
+
+  it('looked up by our key', async () => {
+    const gateway = new OperatorGateway();
+    Object.assign(gateway.studio, { find: async () => ({ kind: 'absent' }) });
+    gateway.put('needs_attention');
+    await tickEach(gateway, 3);
+    expect(await seen(gateway)).toEqual([['looked_up', 'absent']]);
+  });
 });
