@@ -9,6 +9,8 @@ export interface SubmitRules {
   readonly notTaken: readonly number[];
   /** Error codes by which the vendor says that it saw this key before. */
   readonly keyReusedCodes: readonly string[];
+  /** Error codes with which a 401, 402 or 403 refuses this very request, and not our account. */
+  readonly refusedCodes: readonly string[];
   /** Reads a 2xx; undefined where it can't be read or names no job. */
   readonly readTaken: (answer: Answered) => Extract<SubmitOutcome, { kind: 'accepted' | 'finished' }> | undefined;
   /** Reads the vendor's reason out of a refusal. */
@@ -58,6 +60,9 @@ function classifyAnswer(answer: Answered, rules: SubmitRules, now: number): Subm
     return { kind: 'throttled', retryAfterMs: delayMs, message: reasonOf(answer, rules) };
   }
   if (status === 401 || status === 402 || status === 403) {
+    if (code !== undefined && rules.refusedCodes.includes(code)) {
+      return { kind: 'refused', status, message: reasonOf(answer, rules) };
+    }
     return { kind: 'account-refused', status, message: reasonOf(answer, rules) };
   }
   // 408: the vendor gave up waiting, perhaps after it began. 409: something of this request exists there already.

@@ -59,6 +59,10 @@ export class JobsApiVendor implements Vendor {
     this.traits = config.traits;
     this.config = config;
     this.options = readJobsApiOptions(config.name, config.options);
+    if (config.traits.dedupe === 'lookup' && this.options.lookupPath === undefined)
+      throw new Error(
+        `vendor ${config.name}: dedupe lookup needs options.lookupPath: where a job is asked for by our key`,
+      );
     this.world = world;
     this.context = { network: config.network, clock: world.clock };
     this.find = this.finder();
@@ -229,8 +233,8 @@ export class JobsApiVendor implements Vendor {
   }
 
   private rules(key: string): SubmitRules {
-    const { notTaken, keyReusedCodes } = this.options;
-    return { notTaken, keyReusedCodes, readTaken, readReason, secrets: [key] };
+    const { notTaken, keyReusedCodes, refusedCodes } = this.options;
+    return { notTaken, keyReusedCodes, refusedCodes, readTaken, readReason, secrets: [key] };
   }
 
   private retryAfter(answer: Answered): number | undefined {

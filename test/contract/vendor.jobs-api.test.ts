@@ -105,6 +105,9 @@ function play(server: ScriptedVendorServer, fault: VendorFault): void {
 vendorContract('jobs-api, replay', () => scripted());
 vendorContract('jobs-api, none', () => scripted({ dedupe: 'none' }, { onRepeatedKey: 'run' }));
 vendorContract('jobs-api, reject', () => scripted({ dedupe: 'reject' }, { onRepeatedKey: 'reject' }));
+vendorContract('jobs-api, lookup', () =>
+  scripted({ dedupe: 'lookup', options: { lookupPath: '/api/v1/jobs/by-key/{key}' } }, { onRepeatedKey: 'run' }),
+);
 vendorContract('jobs-api, polled', () => scripted({ options: { events: false } }));
 
 const start = async (...given: Parameters<typeof scripted>): Promise<Scripted> => {
@@ -158,6 +161,20 @@ describe('jobs-api: what it reads', () => {
     const under = await start({ options: { notTaken: [503] } });
     under.server.fault('submit', { do: 'answer', status: 503, headers: { 'retry-after': '2' } });
     expect(await under.vendor.submit(submission(under))).toMatchObject({ kind: 'throttled', retryAfterMs: 2_000 });
+  });
+
+  it.each([
+    ['content_policy', 'refused'],
+    ['balance_empty', 'account-refused'],
+    [undefined, 'account-refused'],
+  ])('a 403 with the code %s is %s: one forbidden prompt must not close the lane', async (code, kind) => {
+    const under = await start({ options: { refusedCodes: ['content_policy'] } });
+    under.server.fault('submit', {
+      do: 'answer',
+      status: 403,
+      body: JSON.stringify({ error: { code, message: 'No.' } }),
+    });
+    expect(await under.vendor.submit(submission(under))).toMatchObject({ kind, status: 403, message: 'No.' });
   });
 
   it('a replayed key of a finished job brings its result at once', async () => {
