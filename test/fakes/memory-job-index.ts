@@ -1,8 +1,20 @@
 import type { Job, State } from '../../lambdas/domain/job.ts';
-import { isActive, wantsAttention } from '../../lambdas/domain/lifecycle.ts';
 import { activeShards, type Due, type JobIndex, type Page } from '../../lambdas/domain/ports.ts';
-import { shardOf } from '../../lambdas/store/shard.ts';
+import { indexKeysOf } from '../../lambdas/store/item.ts';
 import type { MemoryJobStore } from './memory-job-store.ts';
+
+/** The keys of the sparse indexes that a job stands in, as its item has them. */
+export interface IndexKeys {
+  readonly queuedLane?: string;
+  readonly activeShard?: string;
+  readonly attention?: string;
+  readonly flaggedAt?: number;
+}
+
+interface Indexed {
+  readonly job: Job;
+  readonly keys: IndexKeys;
+}
 
 /**
  * The indexes over a `MemoryJobStore`, as late as a test wants them: with `lagWrites = n` the latest n writes are not
@@ -11,17 +23,20 @@ import type { MemoryJobStore } from './memory-job-store.ts';
 export class MemoryJobIndex implements JobIndex {
   lagWrites = 0;
   readonly #store: MemoryJobStore;
-  readonly #seen = new Map<string, Job>();
+  readonly #keysOf: (job: Job) => IndexKeys;
+  readonly #seen = new Map<string, Indexed>();
   #applied = 0;
 
-  constructor(store: MemoryJobStore) {
+  /** `keysOf`: where a write placed the job; without it, where it should be. */
+  constructor(store: MemoryJobStore, keysOf: (job: Job) => IndexKeys = indexKeysOf) {
     this.#store = store;
+    this.#keysOf = keysOf;
   }
 
   async queued(lane: string, limit: number): Promise<readonly string[]> {
     return this.#waiting(lane)
       .slice(0, limit)
-      .map(({ id }) => id);
+      .map(({ job }) => job.id);
   }
 
   async countQueued(lane: string): Promise<number> {
@@ -29,25 +44,26 @@ export class MemoryJobIndex implements JobIndex {
   }
 
   async countAhead(lane: string, rank: number, most: number): Promise<number> {
-    return Math.min(most, this.#waiting(lane).filter((job) => job.rank < rank).length);
+    return Math.min(most, this.#waiting(lane).filter(({ job }) => job.rank < rank).length);
   }
 
   async due(shard: number, until: number, cursor: string | undefined, limit: number): Promise<Page<Due>> {
     if (shard < 0 || shard >= activeShards) throw new RangeError(`There is no shard ${shard}.`);
-    const due = this.#jobs()
-      .filter((job) => job.checkAt <= until && isActive(job) && shardOf(job.id) === shard)
+    const due = this.#indexed()
+      .filter(({ job, keys }) => job.checkAt <= until && keys.activeShard === `${shard}`)
+      .map(({ job }) => job)
       .toSorted((a, b) => a.checkAt - b.checkAt || compare(a.id, b.id));
     const { items, next } = pageOf(due, (job) => [job.checkAt, job.id], cursor, limit);
     return { items: items.map(({ id, checkAt }) => ({ id, checkAt })), next };
   }
 
   async flagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<string>> {
-    const flaggedAt = (job: Job) => job.flag?.since ?? job.finishedAt ?? 0;
-    const flagged = this.#jobs()
-      .filter((job) => wantsAttention(job) && job.lane === lane)
-      .toSorted((a, b) => flaggedAt(a) - flaggedAt(b) || compare(a.id, b.id));
-    const { items, next } = pageOf(flagged, (job) => [flaggedAt(job), job.id], cursor, limit);
-    return { items: items.map(({ id }) => id), next };
+    const placeOf = ({ job, keys }: Indexed) => [keys.flaggedAt ?? 0, job.id] as const;
+    const flagged = this.#indexed()
+      .filter(({ keys }) => keys.attention === lane && keys.flaggedAt !== undefined)
+      .toSorted((a, b) => comparePlaces(placeOf(a), placeOf(b), 1));
+    const { items, next } = pageOf(flagged, placeOf, cursor, limit);
+    return { items: items.map(({ job }) => job.id), next };
   }
 
   async ofOwner(
@@ -56,7 +72,8 @@ export class MemoryJobIndex implements JobIndex {
     cursor: string | undefined,
     limit: number,
   ): Promise<Page<string>> {
-    const owned = this.#jobs()
+    const owned = this.#indexed()
+      .map(({ job }) => job)
       .filter((job) => job.owner === owner)
       .toSorted((a, b) => b.createdAt - a.createdAt || compare(b.id, a.id));
     const { items, next } = pageOf(owned, (job) => [-job.createdAt, job.id], cursor, limit, -1);
@@ -64,19 +81,19 @@ export class MemoryJobIndex implements JobIndex {
     return { items: wanted.map(({ id }) => id), next };
   }
 
-  #waiting(lane: string): readonly Job[] {
-    return this.#jobs()
-      .filter((job) => job.state === 'queued' && job.lane === lane)
-      .toSorted((a, b) => a.rank - b.rank || compare(a.id, b.id));
+  #waiting(lane: string): readonly Indexed[] {
+    return this.#indexed()
+      .filter(({ keys }) => keys.queuedLane === lane)
+      .toSorted((a, b) => a.job.rank - b.job.rank || compare(a.job.id, b.job.id));
   }
 
-  #jobs(): readonly Job[] {
+  #indexed(): readonly Indexed[] {
     const { written } = this.#store;
     const visible = written.length - this.lagWrites;
     for (; this.#applied < visible; this.#applied += 1) {
       const write = written[this.#applied];
       if (write?.job === undefined) this.#seen.delete(write?.id ?? '');
-      else this.#seen.set(write.id, write.job);
+      else this.#seen.set(write.id, { job: write.job, keys: this.#keysOf(write.job) });
     }
     return [...this.#seen.values()];
   }

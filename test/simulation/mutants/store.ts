@@ -41,14 +41,28 @@ export const storeMutants: readonly Mutant[] = [
     edits: [editStore('guard', "  if (row.unbinds) remove(storedName('hold'));\n", '')],
   },
   {
-    name: 'what is set once is set again',
-    why: 'each further try moves the deadline of the run',
+    name: 'a job that waits again stands in no queue',
+    why: 'nobody finds it',
+    source,
+    edits: [editStore('guard', "  if (row.to === 'queued') set('queuedLane', job.lane);\n  else if", '  if')],
+  },
+  {
+    name: 'a job that is taken goes on standing in its queue',
+    why: 'those behind it are not looked at',
+    source,
+    edits: [
+      editStore('guard', "  else if (row.to !== 'same' && row.from.includes('queued')) remove('queuedLane');\n", ''),
+    ],
+  },
+  {
+    name: 'a job that must still be announced leaves the index of those to look at',
+    why: 'a crash, and nobody is told of it',
     source,
     edits: [
       editStore(
         'guard',
-        'assign(name, `if_not_exists(${expression.name(name)}, ${expression.value(value)})`)',
-        'assign(name, expression.value(value))',
+        "if (moved !== undefined && !isActive(moved)) remove('activeShard');",
+        "if (row.ends) remove('activeShard');",
       ),
     ],
   },
@@ -91,42 +105,6 @@ export const storeMutants: readonly Mutant[] = [
         'dynamo-lane-store',
         'remove: [held] };',
         "setText: [`${expression.name('held')} = ${expression.value({})}`] };",
-      ),
-    ],
-  },
-  {
-    name: "a hold's own unit is not known again",
-    why: 'the answer is lost, and the lane is said to be full of oneself',
-    source,
-    edits: [
-      editStore(
-        'dynamo-lane-store',
-        "if (written.kind === 'written' || token in lane.held) return held;",
-        "if (written.kind === 'written') return held;",
-      ),
-    ],
-  },
-  {
-    name: "a claim's own token is not known again",
-    why: 'the answer is lost, and the worker frees the hold of its own claim',
-    source,
-    edits: [
-      editStore(
-        'dynamo-job-store',
-        'if (actual !== undefined && isOwnClaim(moving, actual)) {',
-        'if (actual === null) {',
-      ),
-    ],
-  },
-  {
-    name: 'a claim is known by its token alone',
-    why: 'a late answer takes a job up that has long moved on',
-    source,
-    edits: [
-      editStore(
-        'dynamo-job-store',
-        '    actual.claimToken === moving.change.claimToken &&\n    actual.state === row.to &&\n    actual.attempt === moving.job.attempt + 1\n',
-        '    actual.claimToken === moving.change.claimToken\n',
       ),
     ],
   },
@@ -192,26 +170,6 @@ export const storeMutants: readonly Mutant[] = [
         'dynamo-job-store',
         "    if (moving.transition === 'announced') await this.#endSiblings(moving.job);\n",
         '',
-      ),
-    ],
-  },
-  {
-    name: 'a job that holds is erased',
-    why: 'its run goes on, paid for, and nobody knows of it',
-    source,
-    edits: [
-      editStore('dynamo-job-store', "        `attribute_not_exists(${expression.name(storedName('hold'))})`,\n", ''),
-    ],
-  },
-  {
-    name: 'a lane is changed whichever stay it is in',
-    why: 'what a person opened is closed by somebody who was late',
-    source,
-    edits: [
-      editStore(
-        'dynamo-lane-store',
-        "    `${expression.name('state')} = ${expression.value(state)}`,\n    `${expression.name('since')} = ${expression.value(since)}`,\n",
-        "    `(attribute_exists(pk) OR ${expression.name('state')} = ${expression.value(state)})`,\n    `(attribute_exists(pk) OR ${expression.name('since')} = ${expression.value(since)})`,\n",
       ),
     ],
   },

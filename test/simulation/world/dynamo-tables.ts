@@ -1,6 +1,6 @@
 import { GetItemCommand, PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import type { AuditStore, EvidenceStore, JobStore, LaneStore, OwnerStore } from '../../../lambdas/domain/ports.ts';
-import { isTerminal } from '../../../lambdas/domain/job.ts';
+import { isTerminal, type Job } from '../../../lambdas/domain/job.ts';
 import { plain } from '../../../lambdas/store/conditional-write.ts';
 import { DynamoAuditStore } from '../../../lambdas/store/dynamo-audit-store.ts';
 import { DynamoEvidenceStore } from '../../../lambdas/store/dynamo-evidence-store.ts';
@@ -10,6 +10,7 @@ import { DynamoOwnerStore } from '../../../lambdas/store/dynamo-owner-store.ts';
 import { readOf, type Key } from '../../../lambdas/store/item.ts';
 import { laneOf } from '../../../lambdas/store/lane-item.ts';
 import { clientOver, isRefusal, MemoryDynamo, type Command, type Item } from '../../fakes/memory-dynamo.ts';
+import { MemoryJobIndex, type IndexKeys } from '../../fakes/memory-job-index.ts';
 import { MemoryJobStore } from '../../fakes/memory-job-store.ts';
 import { MemoryLaneStore } from '../../fakes/memory-lane-store.ts';
 import type { Actor } from './actor.ts';
@@ -36,9 +37,12 @@ const table = 'memory';
 export class DynamoTables implements Tables {
   readonly jobs = new MemoryJobStore();
   readonly lanes: MemoryLaneStore;
+  readonly index = new MemoryJobIndex(this.jobs, (job) => this.#indexKeys.get(job) ?? {});
   readonly direct: JobStore;
   readonly #dynamo = new MemoryDynamo(table);
   readonly #caps: Readonly<Record<string, number>>;
+  /** Of each job as it was read, once. */
+  readonly #indexKeys = new WeakMap<Job, IndexKeys>();
   /** Until when each other item is kept. */
   readonly #ttls = new Map<string, number | undefined>();
 
@@ -107,13 +111,28 @@ export class DynamoTables implements Tables {
     }
   }
 
+  #mirrorJob(id: string, item: Item | undefined): void {
+    const read = item === undefined ? undefined : readOf(plain(item));
+    if (item !== undefined && read?.kind === 'job') this.#indexKeys.set(read.job, indexKeysIn(item));
+    this.jobs.mirror(id, read);
+  }
+
   #mirror(key: Key, item: Item | undefined): void {
-    if (key.sk === 'job') this.jobs.mirror(key.pk, item === undefined ? undefined : readOf(plain(item)));
+    if (key.sk === 'job') this.#mirrorJob(key.pk, item);
     else if (key.sk === 'lane' && item !== undefined) this.lanes.put(laneOf(plain(item)));
     else if (key.sk === 'lane') this.lanes.forget(key.pk.slice(key.pk.indexOf('#') + 1));
     else if (item === undefined) this.#ttls.delete(keyText(key));
     else this.#ttls.set(keyText(key), item['ttl']?.N === undefined ? undefined : Number(item['ttl'].N));
   }
+}
+
+function indexKeysIn({ queuedLane, activeShard, attention, flaggedAt }: Item): IndexKeys {
+  return {
+    ...(queuedLane?.S === undefined ? {} : { queuedLane: queuedLane.S }),
+    ...(activeShard?.S === undefined ? {} : { activeShard: activeShard.S }),
+    ...(attention?.S === undefined ? {} : { attention: attention.S }),
+    ...(flaggedAt?.N === undefined ? {} : { flaggedAt: Number(flaggedAt.N) }),
+  };
 }
 
 function keyText({ pk, sk }: Key): string {

@@ -3,6 +3,7 @@ import { rowOf, type Move, type To, type Transition } from '../../../lambdas/dom
 import type { JobStore, LaneStore, Moved } from '../../../lambdas/domain/ports.ts';
 import { MemoryAuditStore } from '../../fakes/memory-audit-store.ts';
 import { MemoryEvidenceStore } from '../../fakes/memory-evidence-store.ts';
+import { MemoryJobIndex } from '../../fakes/memory-job-index.ts';
 import { MemoryJobStore } from '../../fakes/memory-job-store.ts';
 import { MemoryLaneStore } from '../../fakes/memory-lane-store.ts';
 import { MemoryOwnerStore } from '../../fakes/memory-owner-store.ts';
@@ -17,6 +18,7 @@ type Through = <T>(kind: EffectKind, what: string, apply: () => Promise<T>) => P
 export class MemoryTables implements Tables {
   readonly jobs = new MemoryJobStore();
   readonly lanes: MemoryLaneStore;
+  readonly index = new MemoryJobIndex(this.jobs);
   readonly #evidence = new MemoryEvidenceStore();
   readonly #audit = new MemoryAuditStore();
   readonly #owners = new MemoryOwnerStore();

@@ -5,7 +5,7 @@ import type { Submission } from '../../../lambdas/domain/vendor.ts';
 import type { Notice } from '../../../lambdas/domain/world.ts';
 import { CountingTokens } from '../../fakes/counting-tokens.ts';
 import { MemoryFileStore } from '../../fakes/memory-file-store.ts';
-import { MemoryJobIndex } from '../../fakes/memory-job-index.ts';
+import type { MemoryJobIndex } from '../../fakes/memory-job-index.ts';
 import type { MemoryJobStore } from '../../fakes/memory-job-store.ts';
 import type { MemoryLaneStore } from '../../fakes/memory-lane-store.ts';
 import { MemoryUploadStore } from '../../fakes/memory-upload-store.ts';
@@ -68,7 +68,7 @@ export class Simulation {
     this.tables = setup.createTables?.(setup.caps) ?? new MemoryTables(setup.caps);
     this.jobs = this.tables.jobs;
     this.lanes = this.tables.lanes;
-    this.index = new MemoryJobIndex(this.jobs);
+    this.index = this.tables.index;
     this.vendors = new Map(setup.vendors.map((vendor) => [vendor.name, new SimulatedVendor(vendor, this.timeline)]));
     this.watchdog = new Watchdog(this);
     for (const vendor of this.vendors.values()) {

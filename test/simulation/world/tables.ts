@@ -1,4 +1,5 @@
 import type { JobStore } from '../../../lambdas/domain/ports.ts';
+import type { MemoryJobIndex } from '../../fakes/memory-job-index.ts';
 import type { MemoryJobStore } from '../../fakes/memory-job-store.ts';
 import type { MemoryLaneStore } from '../../fakes/memory-lane-store.ts';
 import type { Actor } from './actor.ts';
@@ -13,6 +14,7 @@ export interface Tables {
   /** What is stored, as it is at any moment: for whoever watches. */
   readonly jobs: MemoryJobStore;
   readonly lanes: MemoryLaneStore;
+  readonly index: MemoryJobIndex;
   /** Without anything that can go wrong: for what a scenario begins with. */
   readonly direct: JobStore;
   /** As one sandbox has them: what it asks of them is an effect that can go wrong. */

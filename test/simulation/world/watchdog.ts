@@ -163,9 +163,20 @@ export class Watchdog {
 
   #rememberAnnouncement(before: Job, after: Job): void {
     if (before.state === after.state) return;
+    this.#flagsThatStood(before);
     if (!isTerminal(after.state) && after.state !== 'needs_attention') return;
     const due = { id: `${after.id}.${after.version}`, at: this.#simulation.timeline.now() };
     this.#announceable.set(after.id, [...(this.#announceable.get(after.id) ?? []), due]);
+  }
+
+  /** Told by the next tick, whatever becomes of it afterwards; a few of them may have died. */
+  #flagsThatStood({ id, state }: Job): void {
+    const due = this.#announceable.get(id)?.at(-1);
+    if (state !== 'needs_attention' || due === undefined || this.isLenient) return;
+    const stoodMs = this.#simulation.timeline.now() - due.at;
+    const isTold = this.#simulation.announcements.some((announcement) => announcement.id === due.id);
+    if (stoodMs > this.longestLeakMs && !isTold)
+      this.say('11 announced', `${id} was parked for ${stoodMs} ms, and nobody was told (${due.id})`);
   }
 
   /** At the end of a run, when nothing goes wrong any more and ticks have come and gone. */
