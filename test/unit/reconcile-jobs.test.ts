@@ -111,3 +111,38 @@ describe('what was tried with a parked job is evidence, each answer once', () =>
     expect(await seen(gateway)).toEqual([['looked_up', 'absent']]);
   });
 });
+
+describe('a job in flight without its unit of the lane', () => {
+  const missing = ({ notices }: OperatorGateway) =>
+    notices.flatMap((notice) => (notice.kind === 'hold_missing' ? [notice.job.id] : []));
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+
+  function withoutItsUnit(state: 'dispatching' | 'running'): OperatorGateway {
+    const gateway = new OperatorGateway();
+    gateway.put(state, { checkAt: noon });
+    gateway.lanes.put({ ...gateway.lanes.get('default'), held: {} });
+    return gateway;
+  }
+
+  it.each(['dispatching', 'running'] as const)('is never legal, and wakes somebody: %s', async (state) => {
+    const gateway = withoutItsUnit(state);
+    await reconcileJobs(gateway.world, ['default'], new Map(), shift);
+    expect(missing(gateway)).toEqual(['job_a']);
+  });
+
+  it('wakes nobody where it only went on between the two reads', async () => {
+    const gateway = withoutItsUnit('running');
+    const { lanes, jobs } = gateway;
+    const read = lanes.read.bind(lanes);
+    let reads = 0;
+    lanes.read = async (name) => {
+      reads += 1;
+      // The tick's own read, then the one that makes sure.
+      if (reads === 2) jobs.put({ ...jobs.get('job_a'), version: 99 });
+      return await read(name);
+    };
+    await reconcileJobs(gateway.world, ['default'], new Map(), shift);
+    expect(reads).toBe(2);
+    expect(missing(gateway)).toEqual([]);
+  });
+});
