@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { mutants } from './mutants/list.ts';
 import { plant, type Mutant } from './mutants/mutant.ts';
+import { notPlanted } from './mutants/not-planted.ts';
 
 /**
  * `npm run simulate:mutants`: plants each known bug in a copy of the sources, one at a time, and runs the simulation
@@ -96,6 +97,12 @@ function tableOf(results: readonly { readonly mutant: Mutant; readonly verdict: 
     '| bug | found as | what it does | caught by | which said |',
     '| --- | --- | --- | --- | --- |',
     ...rows,
+    '',
+    '## Found, and not planted',
+    '',
+    '| found as | what | why not |',
+    '| --- | --- | --- |',
+    ...notPlanted.map(({ source, what, why }) => `| ${source} | ${cell(what)} | ${cell(why)} |`),
     '',
   ].join('\n');
 }
