@@ -21,6 +21,8 @@ const crowdMs = 2_000;
 
 /** A few pictures outlive the lease of a worker that died over them. */
 const longRunShare = 0.05;
+/** Some show nothing that the vendor could work with. */
+const failedShare = 0.05;
 
 export interface Taps {
   readonly jobs: number;
@@ -60,11 +62,11 @@ export class Customers {
         feature: upscales.has(index) ? 'upscale' : 'stylize',
         picture: this.#random.pick(pictures),
       } as const;
-      const seconds = this.#runSeconds();
+      const run = this.#run(action.feature);
       const isRepeated = this.#random.chance(0.2);
       const isCanceled = this.#random.chance(0.05);
       await pause(dueMs);
-      this.#paces.set(action.key, { point: 'run', fault: 'slow', seconds, feature: action.feature, times: 1 });
+      this.#paces.set(action.key, run);
       // Down, it is told when it is up again.
       await this.#tellPace(action.key).catch(() => undefined);
       await this.#act(action, isRepeated, isCanceled, untilMs);
@@ -90,11 +92,13 @@ export class Customers {
     return [0, ...Array.from({ length: later }, () => this.#random.between(0, durationMs - crowdMs))];
   }
 
-  #runSeconds(): number {
+  #run(feature: Action['feature']): Fault {
     const intervalSeconds = this.#scene.pace.intervalMs / 1_000;
-    return this.#random.chance(longRunShare)
+    const seconds = this.#random.chance(longRunShare)
       ? this.#random.between(0.3, 0.8) * intervalSeconds
       : this.#random.between(1, 4);
+    const fault = this.#random.chance(failedShare) ? 'fail' : 'slow';
+    return { point: 'run', fault, seconds, feature, times: 1 };
   }
 
   async #act(

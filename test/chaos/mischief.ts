@@ -31,7 +31,7 @@ export class Mischief {
   async until(endMs: number): Promise<void> {
     // Whatever the seed says, each of these happens once, and the vendor forgets no fault of theirs in a crash.
     const sure = [
-      () => this.#killWorkers(),
+      () => this.#killWorker(),
       () => this.#crashGateway(),
       () => this.#crashStudio(),
       // What only a person can settle: a request that nobody got, and one whose receipts are all lost.
@@ -61,14 +61,14 @@ export class Mischief {
   /** A worker that dies takes its unit with it for as long as its lease: too many, and the lane stands still. */
   async #any(): Promise<void> {
     const lot = this.#random.next();
-    if (lot < 0.1) return await this.#killWorkers(1);
-    if (lot < 0.11) return await this.#crashGateway();
-    if (lot < 0.13) return await this.#crashStudio();
+    if (lot < 0.05) return await this.#killWorker();
+    if (lot < 0.057) return await this.#crashGateway();
+    if (lot < 0.072) return await this.#crashStudio();
     await this.#play(this.#fault());
   }
 
-  async #killWorkers(most?: number): Promise<void> {
-    this.crashes.workers += await this.#scene.runtime.killWorkers(most);
+  async #killWorker(): Promise<void> {
+    this.crashes.workers += await this.#scene.runtime.killWorkers(1);
   }
 
   async #crashGateway(ticks?: 'as deployed'): Promise<void> {
@@ -90,13 +90,9 @@ export class Mischief {
   #fault(): CountedFault {
     const random = this.#random;
     const times = random.whole(1, 3);
-    switch (random.pick(['submit', 'submit', 'submit', 'run', 'status', 'events', 'webhook', 'result'] as const)) {
+    switch (random.pick(['submit', 'submit', 'submit', 'status', 'events', 'webhook', 'result'] as const)) {
       case 'submit':
         return this.#submitFault(times);
-      case 'run':
-        return random.chance(0.8)
-          ? { point: 'run', fault: 'slow', seconds: random.whole(2, 8), times }
-          : { point: 'run', fault: 'fail', seconds: 1, times: 1 };
       case 'status':
         return random.chance(0.3)
           ? { point: 'status', fault: 'status', status: random.pick([500, 503, 429]), retryAfter: 1, times }
