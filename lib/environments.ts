@@ -9,6 +9,7 @@ import {
   retentionSettings,
   vendorSettings,
 } from '../lambdas/runtime/env.ts';
+import { workerSeconds } from './functions.ts';
 import { environmentSettings } from './settings.ts';
 
 /** The account's alarms go nowhere, or to these addresses. Each address must confirm its subscription once. */
@@ -16,6 +17,9 @@ const alarmDestinations = z.union([z.literal('none'), z.strictObject({ emails: z
 
 /** What Lambda runs at once in a fresh account: too few to reserve any. */
 const smallestQuota = 10;
+
+/** A worker that is stopped in mid-send leaves a paid request that nobody knows the answer of; the copy takes time, too. */
+const longestSendMs = (workerSeconds - 60) * 1_000;
 
 /** Of lanes, vendors and features: what the functions take as one. */
 const name = featureSettings.shape.lane;
@@ -34,6 +38,10 @@ const vendor = z
   .refine(({ dedupe, dedupeMs }) => dedupe !== 'replay' || (dedupeMs ?? 0) > 0, {
     path: ['dedupeMs'],
     error: 'is required by class replay: how long the vendor remembers our key',
+  })
+  .refine(({ sendTimeoutMs = 0 }) => sendTimeoutMs <= longestSendMs, {
+    path: ['sendTimeoutMs'],
+    error: `must be at most ${longestSendMs}: a worker has to live to the answer's end`,
   })
   .refine(({ baseUrl, privateNetwork }) => privateNetwork === true || isHttpsOrLoopback(baseUrl), {
     path: ['baseUrl'],

@@ -60,6 +60,11 @@ describe('environments', () => {
       { baseUrl: 'http://images.example.com' },
       'dev.vendors.images.baseUrl: must be https',
     ],
+    [
+      'a send that outlives its worker',
+      { sendTimeoutMs: 240_001 },
+      'dev.vendors.images.sendTimeoutMs: must be at most',
+    ],
     ['a dedupe class that does not exist', { dedupe: 'maybe' }, 'dev.vendors.images.dedupe'],
   ])('a vendor with %s names itself', (_case, changes, named) => {
     const { vendors } = environmentSettings().dev;
