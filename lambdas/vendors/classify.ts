@@ -31,6 +31,9 @@ export interface VendorReason {
 export function classifySubmit(outcome: CallOutcome, rules: SubmitRules, now: number): SubmitOutcome {
   switch (outcome.kind) {
     case 'not-sent':
+      // Only our key can be such a header: a fault of the account's secret, which must not use up what the jobs may be sent.
+      if (outcome.cause === 'forbidden_header')
+        return { kind: 'account-refused', status: 0, message: 'Our key can not be sent: look at its secret.' };
       return { kind: 'not-sent', cause: outcome.cause, message: readable(outcome.detail, rules.secrets) };
     case 'unknown':
       return {

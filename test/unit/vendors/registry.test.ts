@@ -87,3 +87,20 @@ describe('a vendor whose secret can not be read', () => {
     expect(await vendor.fetchResult(result, signal)).toMatchObject({ kind: 'unreachable' });
   });
 });
+
+it('a key that HTTP can not carry is a fault of the account, found before anything is sent', async () => {
+  const read = () => Promise.resolve({ apiKey: 'sesame\nopen' });
+  const vendors = createVendors({ studio }, { ...world, secretOf: () => ({ read, refresh: read }) });
+  const submission = {
+    vendorKey: 'job_a.1',
+    feature: 'upscale',
+    parameters: {},
+    picture: undefined,
+    callbackUrl: undefined,
+    sendBy: 1,
+    signal: new AbortController().signal,
+  };
+  const outcome = await vendors.named('studio')?.submit(submission);
+  expect(outcome).toMatchObject({ kind: 'account-refused' });
+  expect(JSON.stringify(outcome)).not.toContain('sesame');
+});
