@@ -3,7 +3,7 @@ import { accept } from './accept-job.ts';
 import { announce } from './announce-job.ts';
 import type { Copies } from './copies.ts';
 import { freeHold } from './free-hold.ts';
-import type { FlagCode, Job } from './job.ts';
+import { isTerminal, type FlagCode, type Job } from './job.ts';
 import { closedMsUntil, type Lane } from './lane.ts';
 import { move } from './lifecycle.ts';
 import { lookUp } from './look-up.ts';
@@ -42,6 +42,8 @@ export async function tendJob(world: World, tick: Tick, due: Job): Promise<void>
   const [announced] = await Promise.allSettled([announce(world, due)]);
   if (announced.status === 'fulfilled') return await tendAnnounced(world, tick, { ...due, announce: undefined });
   await tendAnnounced(world, tick, due);
+  // Not for ever the first in its shard: while the bus is silent, ended jobs must not stand before those that run.
+  if (isTerminal(due.state)) await lookAgain(world, due, nextTick(world.clock.now()));
   throw announced.reason;
 }
 

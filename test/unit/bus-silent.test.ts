@@ -19,3 +19,18 @@ it('a bus that does not answer keeps no flagged job from its truth, and its even
   await reconcileJobs(gateway.world, ['default'], new Map(), shift);
   expect(gateway.announced.map(({ id }) => id)).toEqual(['job_a.4']);
 });
+
+it('an ended job whose event is due lets the others go first at the next tick', async () => {
+  const gateway = new OperatorGateway();
+  const silent: World = {
+    ...gateway.world,
+    bus: { publish: () => Promise.reject(new Error('The bus does not answer.')) },
+  };
+  gateway.put('succeeded', { announce: 4, version: 4, checkAt: noon });
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  expect((await reconcileJobs(silent, ['default'], new Map(), shift)).errors).toHaveLength(1);
+  expect(gateway.jobs.get('job_a')).toMatchObject({ announce: 4, checkAt: noon + 120_000 });
+  await gateway.clock.advance(60_000);
+  await reconcileJobs(gateway.world, ['default'], new Map(), shift);
+  expect(gateway.announced.map(({ id }) => id)).toEqual(['job_a.4']);
+});
