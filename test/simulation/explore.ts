@@ -151,19 +151,24 @@ function placesIn(effects: readonly Effect[], from: number): readonly Placed[] {
   return effects.slice(from).flatMap(({ number, kind }) => faultsOf[kind].map((fault): Placed => ({ number, fault })));
 }
 
-/** Every crash at every effect, one at a time, each run ended as soon as it can be. */
-export async function exploreCrashes(scenario: Scenario): Promise<Explored> {
-  const explored: Explored = { runs: 0, found: [] };
-  const clean = await tryOut(scenario, [], explored);
-  checkClean(scenario, clean, explored);
-  for (const crash of crashesIn(clean.effects, 0)) await tryOut(scenario, [crash], explored, true);
-  return explored;
-}
-
 /** One of `shares` equal parts of the work: those whose first crash is the nth, n modulo `shares` being `share`. */
 export interface Share {
   readonly share: number;
   readonly shares: number;
+}
+
+/** Every crash at every effect, one at a time, each run ended as soon as it can be; or a share of them. */
+export async function exploreCrashes(
+  scenario: Scenario,
+  { share, shares }: Share = { share: 0, shares: 1 },
+): Promise<Explored> {
+  const explored: Explored = { runs: 0, found: [] };
+  const clean = await tryOut(scenario, [], explored);
+  checkClean(scenario, clean, explored);
+  for (const [nth, crash] of crashesIn(clean.effects, 0).entries()) {
+    if (nth % shares === share) await tryOut(scenario, [crash], explored, true);
+  }
+  return explored;
 }
 
 /** Every crash at every effect, and after it every crash at every effect of what that made of the run. */

@@ -47,14 +47,6 @@ export const storeMutants: readonly Mutant[] = [
     edits: [editStore('guard', "  if (row.to === 'queued') set('queuedLane', job.lane);\n  else if", '  if')],
   },
   {
-    name: 'a job that is taken goes on standing in its queue',
-    why: 'those behind it are not looked at',
-    source,
-    edits: [
-      editStore('guard', "  else if (row.to !== 'same' && row.from.includes('queued')) remove('queuedLane');\n", ''),
-    ],
-  },
-  {
     name: 'a job that must still be announced leaves the index of those to look at',
     why: 'a crash, and nobody is told of it',
     source,
