@@ -153,7 +153,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     grants: [
       ...authenticates,
       { on: 'vendor-secrets' },
-      table('PutItem', 'Query'),
+      table('PutItem', 'Query', 'BatchGetItem'),
       index('attention'),
       pictures('results', 'PutObject', 'DeleteObject'),
       ...showsJobs,

@@ -18,6 +18,8 @@ export const operatorOperations: Readonly<Record<string, Operation>> = {
   'GET /api/v1/operator/flagged': {
     id: 'listFlagged',
     summary: 'Jobs that wait for a person, with counts by cause',
+    description:
+      'A request looks at some hundreds of jobs at most: where few of them match the filter, a page is short, or empty, and has a `nextCursor` all the same.',
     scope: 'operator',
     query: 'listFlagged',
     answers: { 200: { description: 'A page.', schema: 'FlaggedList' } },

@@ -1,7 +1,7 @@
 import type { FlagCode, Job } from './job.ts';
 import { tenantOf } from './job.ts';
 import { wantsAttention } from './lifecycle.ts';
-import type { JobIndex, JobStore } from './ports.ts';
+import type { Flagged, JobIndex, JobStore } from './ports.ts';
 
 /** Why a job waits for a person; the last: a person failed it, and it may still be running at the vendor. */
 export type Cause = FlagCode | 'may_still_run';
@@ -25,10 +25,13 @@ export interface FlaggedFilter {
   readonly vendor: string | undefined;
 }
 
-export interface FlaggedList {
-  /** Oldest first. */
-  readonly jobs: readonly Job[];
+export interface FlaggedPage {
+  /** Oldest first. `after`: the cursor with which the list goes on after it. */
+  readonly jobs: readonly { readonly job: Job; readonly after: string }[];
   readonly next: string | undefined;
+}
+
+export interface FlaggedCounts {
   /** Of all that the filter matches, whatever its `code`. */
   readonly counts: Readonly<Partial<Record<Cause, number>>>;
   /** False: there are more than were looked at, so that the counts are too low. */
@@ -37,12 +40,15 @@ export interface FlaggedList {
 
 interface FlaggedWorld {
   readonly jobs: Pick<JobStore, 'read'>;
-  readonly index: Pick<JobIndex, 'flagged'>;
+  readonly index: Pick<JobIndex, 'flagged' | 'glanceFlagged'>;
 }
 
-const pageSize = 100;
-/** Flags are rare; after an outage they may be thousands, and one request reads no more than these. */
-const mostRead = 5_000;
+const indexPage = 100;
+const readsAtOnce = 10;
+/** However few of them match: a page may be short, and the list goes on. */
+const mostRead = 200;
+/** Flags are rare; after an outage they may be thousands. */
+const mostCounted = 5_000;
 
 export function causeOf(job: Job): Cause | undefined {
   if (!wantsAttention(job)) return undefined;
@@ -50,45 +56,131 @@ export function causeOf(job: Job): Cause | undefined {
 }
 
 /**
- * The flagged jobs of one tenant, all counted and a page of them shown. The index is of lanes, which tenants share, so
- * that the tenant is compared with each job as it is now.
+ * A page of the flagged jobs of one tenant. The index is of lanes, which tenants share, so that tenant and filter are
+ * compared with each job as it is now: read strongly, and no more of them than it takes to fill the page.
  */
 export async function listFlagged(
   filter: FlaggedFilter,
-  page: { readonly cursor: string | undefined; readonly limit: number },
+  { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
   lanes: readonly string[],
   world: FlaggedWorld,
-): Promise<FlaggedList> {
-  const wanted = filter.lane === undefined ? lanes : lanes.filter((lane) => lane === filter.lane);
-  const { jobs, complete } = await readFlagged(wanted, world);
-  const matching = jobs.filter((job) => isMeant(job, filter)).toSorted(comparePlaces);
-  const listed = matching.filter((job) => filter.code === undefined || causeOf(job) === filter.code);
-  const rest = page.cursor === undefined ? listed : listed.filter((job) => isAfter(job, page.cursor ?? ''));
-  const shown = rest.slice(0, page.limit);
-  const last = shown.at(-1);
-  const next = last === undefined || rest.length === shown.length ? undefined : placeOf(last);
-  return { jobs: shown, next, counts: countCauses(matching), complete };
+): Promise<FlaggedPage> {
+  const order = new FlaggedOrder(lanesOf(filter, lanes), cursor, world.index);
+  const found = new Map<string, FlaggedPage['jobs'][number]>();
+  let next = cursor;
+  for (let read = 0; read < mostRead;) {
+    const some = await order.take(Math.max(readsAtOnce, limit - found.size));
+    if (some.length === 0) return { jobs: [...found.values()], next: undefined };
+    const jobs = await Promise.all(some.map(({ id }) => world.jobs.read(id)));
+    for (const [nth, { after }] of some.entries()) {
+      const each = jobs[nth];
+      next = after;
+      if (each?.kind === 'job' && isListed(each.job, filter)) found.set(each.job.id, { job: each.job, after });
+      if (found.size < limit) continue;
+      const isLast = nth === some.length - 1 && (await order.isOver());
+      return { jobs: [...found.values()], next: isLast ? undefined : next };
+    }
+    read += some.length;
+  }
+  return { jobs: [...found.values()], next };
 }
 
-async function readFlagged(
+/** All flagged jobs of one tenant by cause, as they were a moment ago: a number for a person needs no strong reads. */
+export async function countFlagged(
+  filter: FlaggedFilter,
   lanes: readonly string[],
-  { jobs, index }: FlaggedWorld,
-): Promise<{ jobs: readonly Job[]; complete: boolean }> {
-  const found = new Map<string, Job>();
-  let read = 0;
-  for (const lane of lanes) {
+  { index }: Pick<FlaggedWorld, 'index'>,
+): Promise<FlaggedCounts> {
+  const meant = new Map<string, Job>();
+  let seen = 0;
+  for (const lane of lanesOf(filter, lanes)) {
     let cursor: string | undefined;
     do {
-      if (read >= mostRead) return { jobs: [...found.values()], complete: false };
-      const page = await index.flagged(lane, cursor, pageSize);
-      for (const each of await Promise.all(page.items.map((id) => jobs.read(id)))) {
-        if (each?.kind === 'job') found.set(each.job.id, each.job);
-      }
-      read += page.items.length;
+      if (seen >= mostCounted) return { counts: countCauses(meant), complete: false };
+      const page = await index.glanceFlagged(lane, cursor, indexPage);
+      for (const job of page.items) if (isMeant(job, filter)) meant.set(job.id, job);
+      seen += indexPage;
       cursor = page.next;
     } while (cursor !== undefined);
   }
-  return { jobs: [...found.values()], complete: true };
+  return { counts: countCauses(meant), complete: true };
+}
+
+function lanesOf({ lane }: FlaggedFilter, lanes: readonly string[]): readonly string[] {
+  return lane === undefined ? lanes : lanes.filter((each) => each === lane);
+}
+
+interface Place {
+  readonly id: string;
+  readonly after: string;
+}
+
+/** The entries of several lanes' indexes as one, oldest first; a cursor is where each lane goes on. */
+class FlaggedOrder {
+  readonly #lanes: readonly LaneEntries[];
+  readonly #places: Record<string, string>;
+
+  constructor(lanes: readonly string[], cursor: string | undefined, index: FlaggedWorld['index']) {
+    this.#places = cursor === undefined ? {} : (JSON.parse(cursor) as Record<string, string>);
+    this.#lanes = lanes.map((lane) => new LaneEntries(lane, this.#places[lane], index));
+  }
+
+  async isOver(): Promise<boolean> {
+    return (await this.#oldest()) === undefined;
+  }
+
+  async take(most: number): Promise<readonly Place[]> {
+    const taken: Place[] = [];
+    while (taken.length < most) {
+      const oldest = await this.#oldest();
+      const entry = oldest?.shift();
+      if (oldest === undefined || entry === undefined) break;
+      this.#places[oldest.lane] = entry.cursor;
+      taken.push({ id: entry.id, after: JSON.stringify(this.#places) });
+    }
+    return taken;
+  }
+
+  async #oldest(): Promise<LaneEntries | undefined> {
+    let oldest: { readonly lane: LaneEntries; readonly since: number } | undefined;
+    for (const lane of this.#lanes) {
+      const since = (await lane.head())?.since;
+      if (since !== undefined && (oldest === undefined || since < oldest.since)) oldest = { lane, since };
+    }
+    return oldest?.lane;
+  }
+}
+
+class LaneEntries {
+  readonly lane: string;
+  readonly #index: FlaggedWorld['index'];
+  #entries: Flagged[] = [];
+  #cursor: string | undefined;
+  #isRead = false;
+
+  constructor(lane: string, cursor: string | undefined, index: FlaggedWorld['index']) {
+    this.lane = lane;
+    this.#cursor = cursor;
+    this.#index = index;
+  }
+
+  async head(): Promise<Flagged | undefined> {
+    while (this.#entries.length === 0 && !this.#isRead) {
+      const page = await this.#index.flagged(this.lane, this.#cursor, indexPage);
+      this.#entries = [...page.items];
+      this.#cursor = page.next;
+      this.#isRead = page.next === undefined;
+    }
+    return this.#entries[0];
+  }
+
+  shift(): Flagged | undefined {
+    return this.#entries.shift();
+  }
+}
+
+function isListed(job: Job, filter: FlaggedFilter): boolean {
+  return isMeant(job, filter) && (filter.code === undefined || causeOf(job) === filter.code);
 }
 
 function isMeant(job: Job, { tenant, vendor }: FlaggedFilter): boolean {
@@ -97,25 +189,15 @@ function isMeant(job: Job, { tenant, vendor }: FlaggedFilter): boolean {
   return isOurs && wantsAttention(job);
 }
 
-function countCauses(jobs: readonly Job[]): FlaggedList['counts'] {
+function countCauses(jobs: ReadonlyMap<string, Job>): FlaggedCounts['counts'] {
   const counts: Partial<Record<Cause, number>> = {};
-  for (const cause of jobs.flatMap((job) => causeOf(job) ?? [])) counts[cause] = (counts[cause] ?? 0) + 1;
+  for (const job of jobs.values()) {
+    const cause = causeOf(job);
+    if (cause !== undefined) counts[cause] = (counts[cause] ?? 0) + 1;
+  }
   return counts;
 }
 
 export function flaggedAt(job: Job): number {
   return job.flag?.since ?? job.finishedAt ?? job.createdAt;
-}
-
-/** Where a list goes on after this job. Sorts as text in the order of time: epoch ms have 13 digits until 2286. */
-export function placeOf(job: Job): string {
-  return `${String(flaggedAt(job)).padStart(15, '0')} ${job.id}`;
-}
-
-function comparePlaces(one: Job, other: Job): number {
-  return isAfter(one, placeOf(other)) ? 1 : -1;
-}
-
-function isAfter(job: Job, place: string): boolean {
-  return placeOf(job) > place;
 }

@@ -110,6 +110,13 @@ export interface Due {
   readonly checkAt: number;
 }
 
+export interface Flagged {
+  readonly id: string;
+  readonly since: number;
+  /** With which its lane goes on after it. */
+  readonly cursor: string;
+}
+
 /** The sparse indexes: eventually consistent, so always a hint, decided by a strong read or a condition. */
 export interface JobIndex {
   /** Lowest rank first. */
@@ -120,7 +127,9 @@ export interface JobIndex {
   /** Oldest `checkAt` first, up to and including `until`. */
   due(shard: number, until: number, cursor: string | undefined, limit: number): Promise<Page<Due>>;
   /** Oldest flag first. */
-  flagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<string>>;
+  flagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<Flagged>>;
+  /** The same jobs as they were a moment ago, fewer than `limit` where some are gone: for counts, at half the price. */
+  glanceFlagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<Job>>;
   /** Newest first. `states` filters within a page, so a page may be short or empty and still have a next one. */
   ofOwner(
     owner: string,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { causes, listFlagged, type FlaggedFilter } from '../domain/list-flagged.ts';
+import { causes, countFlagged, listFlagged, type FlaggedFilter } from '../domain/list-flagged.ts';
 import type { OperatorWorld } from '../domain/settle-flagged.ts';
 import { answerJson, answerProblem, type HttpAnswer } from './answer.ts';
 import type { Authenticator } from './authenticate.ts';
@@ -8,14 +8,24 @@ import { operatorJobBody, operatorJobSchema, type OperatorView } from './operato
 import { readWith, type AuthenticatedRequest } from './request.ts';
 import { listFlaggedQuery } from './settle-bodies.ts';
 
-export const flaggedListSchema = z.object({
-  flagged: z.array(operatorJobSchema).describe('Oldest first.'),
-  nextCursor: z.string().nullable(),
+const countsSchema = {
   counts: z
     .partialRecord(z.enum(causes), z.int().nonnegative())
-    .describe('By cause, of all that match the filter, whatever its `code`.'),
+    .describe('By cause, of all that match the filter, whatever its `code`; as they were at the first page.'),
   complete: z.boolean().describe('False: there are more flagged jobs than were counted.'),
+};
+
+export const flaggedListSchema = z.object({
+  flagged: z.array(operatorJobSchema).describe('Oldest first.'),
+  nextCursor: z
+    .string()
+    .nullable()
+    .describe('Not null: the list goes on, even where this page is shorter than `limit`, or empty.'),
+  ...countsSchema,
 });
+
+/** The counts go along, so that they are taken once for a list and not for each of its pages. */
+const cursorSchema = z.object({ after: z.string(), ...countsSchema });
 
 export interface OperateJobsSettings {
   readonly authenticator: Authenticator;
@@ -37,17 +47,20 @@ export async function listFlaggedJobs(
   const purpose = flaggedPurpose(filter);
   const cursor = sent === undefined ? undefined : await cursors.read(sent, purpose);
   if (sent !== undefined && cursor === undefined) return answerProblem({ code: 'cursor_invalid' }, { requestId });
-  const { jobs, next, counts, complete } = await listFlagged(filter, { cursor, limit }, lanes, world);
+  const goesOn = cursor === undefined ? undefined : cursorSchema.parse(JSON.parse(cursor));
+  const { jobs, next } = await listFlagged(filter, { cursor: goesOn?.after, limit }, lanes, world);
+  const { counts, complete } = goesOn ?? (await countFlagged(filter, lanes, world));
+  const place = { after: next ?? '', counts, complete } satisfies z.infer<typeof cursorSchema>;
   const body: z.infer<typeof flaggedListSchema> = {
-    flagged: jobs.map((job) => operatorJobBody(job, view)),
-    nextCursor: next === undefined ? null : await cursors.sign(next, purpose),
+    flagged: jobs.map(({ job }) => operatorJobBody(job, view)),
+    nextCursor: next === undefined ? null : await cursors.sign(JSON.stringify(place), purpose),
     counts,
     complete,
   };
   return answerJson(200, body, { requestId });
 }
 
-/** A cursor is of one list with one filter, for one purpose. */
+/** A cursor is of one list with one filter, for one purpose; the version before wrote others. */
 export function flaggedPurpose({ tenant, lane, code, vendor }: FlaggedFilter, use: 'list' | 'settle' = 'list'): string {
-  return JSON.stringify(['flagged', use, tenant, lane ?? null, code ?? null, vendor ?? null]);
+  return JSON.stringify(['flagged/2', use, tenant, lane ?? null, code ?? null, vendor ?? null]);
 }

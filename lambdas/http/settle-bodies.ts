@@ -31,7 +31,7 @@ export const resendBody = z.strictObject({ ...order, notRunning });
 export const failBody = z.strictObject({ ...order, notRunning });
 
 const lane = z.string().min(1).max(40);
-const cursor = z.string().min(1).max(2_000).describe('`nextCursor` of the answer before.');
+const cursor = z.string().min(1).max(6_000).describe('`nextCursor` of the answer before.');
 
 export const flaggedFilter = {
   lane: lane.optional(),

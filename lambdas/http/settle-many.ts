@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Job } from '../domain/job.ts';
-import { flaggedAt, listFlagged, placeOf, type FlaggedFilter } from '../domain/list-flagged.ts';
+import { flaggedAt, listFlagged, type FlaggedFilter } from '../domain/list-flagged.ts';
 import { settleFlagged, type Settling } from '../domain/settle-flagged.ts';
 import { answerJson, answerProblem, type HttpAnswer } from './answer.ts';
 import { flaggedPurpose, type OperateJobsSettings } from './list-flagged.ts';
@@ -56,10 +56,11 @@ export async function settleMany(request: AuthenticatedRequest, settings: Operat
   if (signed !== undefined && cursor === undefined) return answerProblem({ code: 'cursor_invalid' }, { requestId });
   const { until, place } = cursor === undefined ? { until: world.clock.now(), place: undefined } : readCursor(cursor);
   const { jobs: listed, next } = await listFlagged(filter, { cursor: place, limit }, lanes, world);
-  const jobs = listed.filter((job) => isMeant(job, sent.code, until));
+  const meant = listed.filter(({ job }) => isMeant(job, sent.code, until));
+  const jobs = meant.map(({ job }) => job);
   const results = await settleEach(jobs, read.value, request, settings);
-  const last = jobs[results.length - 1];
-  const goesOnAt = results.length < jobs.length && last !== undefined ? placeOf(last) : next;
+  const last = meant[results.length - 1];
+  const goesOnAt = results.length < jobs.length && last !== undefined ? last.after : next;
   const body: z.infer<typeof settledManySchema> = {
     dryRun,
     results,

@@ -3,15 +3,16 @@ import {
   QueryCommand,
   type AttributeValue,
   type DynamoDBClient,
+  type KeysAndAttributes,
   type QueryCommandOutput,
 } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import { states as everyState, type State } from '../domain/job.ts';
-import type { Due, JobIndex, Page } from '../domain/ports.ts';
-import { plain } from './conditional-write.ts';
+import { states as everyState, type Job, type State } from '../domain/job.ts';
+import type { Due, Flagged, JobIndex, Page } from '../domain/ports.ts';
+import { plain, type PlainItem } from './conditional-write.ts';
 import { cursorOf, startOf } from './cursor.ts';
 import { Expression } from './expression.ts';
-import { jobKey, keyItem } from './item.ts';
+import { jobKey, keyItem, readOf } from './item.ts';
 import { storedOwner } from './job-attributes.ts';
 
 /** BatchGetItem takes at most 100 keys. */
@@ -21,6 +22,7 @@ const batchTries = 5;
 
 const dueItem = z.object({ pk: z.string(), checkAt: z.number() });
 const idItem = z.object({ pk: z.string() });
+const flaggedItem = z.object({ pk: z.string(), flaggedAt: z.number() });
 const stateItem = z.object({ pk: z.string(), state: z.enum(everyState).optional() });
 
 interface IndexQuery {
@@ -74,10 +76,25 @@ export class DynamoJobIndex implements JobIndex {
     return { items, next: cursorOf(page.LastEvaluatedKey) };
   }
 
-  async flagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<string>> {
+  async flagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<Flagged>> {
     const from = startOf(cursor);
     const page = await this.#query({ index: 'attention', key: 'attention', equals: lane, limit, from });
-    return { items: idsOf(page), next: cursorOf(page.LastEvaluatedKey) };
+    const items = (page.Items ?? []).map((item) => {
+      const { pk, flaggedAt } = flaggedItem.parse(plain(item));
+      // All that the index knows of it is its key.
+      return { id: pk, since: flaggedAt, cursor: cursorOf(item) };
+    });
+    return { items, next: cursorOf(page.LastEvaluatedKey) };
+  }
+
+  async glanceFlagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<Job>> {
+    const { items, next } = await this.flagged(lane, cursor, Math.min(limit, longestPage));
+    const jobs: Job[] = [];
+    for await (const item of this.#batch(items.map(({ id }) => id))) {
+      const read = readOf(item);
+      if (read.kind === 'job') jobs.push(read.job);
+    }
+    return { items: jobs, next };
   }
 
   async ofOwner(
@@ -102,27 +119,25 @@ export class DynamoJobIndex implements JobIndex {
   /** The index knows no states: they change with each tick of a job, and it would be rewritten with each. */
   async #inStates(ids: readonly string[], states: readonly State[]): Promise<readonly string[]> {
     const wanted = new Set<string>();
+    const only = { ProjectionExpression: 'pk, #state', ExpressionAttributeNames: { '#state': 'state' } };
+    for await (const item of this.#batch(ids, only)) {
+      const { pk, state } = stateItem.parse(item);
+      if (state !== undefined && states.includes(state)) wanted.add(pk);
+    }
+    return ids.filter((id) => wanted.has(id));
+  }
+
+  /** Of a page's jobs those that are there, in no order, as they were a moment ago. */
+  async *#batch(ids: readonly string[], only: Partial<KeysAndAttributes> = {}): AsyncGenerator<PlainItem> {
     let keys = ids.map((id) => keyItem(jobKey(id)));
     for (let tries = 0; keys.length > 0; tries += 1) {
       if (tries === batchTries) throw new Error(`DynamoDB left ${keys.length} jobs of a page unread.`);
       const { Responses, UnprocessedKeys } = await this.#client.send(
-        new BatchGetItemCommand({
-          RequestItems: {
-            [this.#table]: {
-              Keys: keys,
-              ProjectionExpression: 'pk, #state',
-              ExpressionAttributeNames: { '#state': 'state' },
-            },
-          },
-        }),
+        new BatchGetItemCommand({ RequestItems: { [this.#table]: { ...only, Keys: keys } } }),
       );
-      for (const item of Responses?.[this.#table] ?? []) {
-        const { pk, state } = stateItem.parse(plain(item));
-        if (state !== undefined && states.includes(state)) wanted.add(pk);
-      }
+      for (const item of Responses?.[this.#table] ?? []) yield plain(item);
       keys = UnprocessedKeys?.[this.#table]?.Keys ?? [];
     }
-    return ids.filter((id) => wanted.has(id));
   }
 
   async #count(query: Omit<IndexQuery, 'limit' | 'from' | 'count'>, most = Number.POSITIVE_INFINITY): Promise<number> {

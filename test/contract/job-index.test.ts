@@ -81,6 +81,9 @@ describe.each([
       .toSorted();
   }
 
+  const flaggedIds = async (limit = 9) =>
+    (await all((cursor) => subject.index.flagged('default', cursor, limit))).map(({ id }) => id);
+
   it('has the waiting jobs of a lane, lowest rank first, and counts them', async () => {
     for (const rank of [7, 3, 12, 5]) await subject.put(storedJob('queued', { id: `job_${rank}`, rank }));
     await subject.put(storedJob('queued', { id: 'job_other', rank: 1, lane: 'other' }));
@@ -121,13 +124,13 @@ describe.each([
     const flag = { code: 'unknown_send', since: noon + 1 } as const;
     const flagged = await jobs.move(move('flagUnknown', claimed.job, { flag, maybeSent: true, checkAt: noon }));
     if (flagged.kind !== 'moved') throw new Error('The job could not be flagged.');
-    expect(await all((cursor) => index.flagged('default', cursor, 9))).toEqual(['job_a']);
+    expect(await flaggedIds()).toEqual(['job_a']);
 
     const end = { finishedAt: noon + 2, ttl: noon / 1000, checkAt: noon };
     const failure = { code: 'failed_by_operator', message: 'Stopped by us.' };
     const failed = await jobs.move(move('failByOperator', flagged.job, { ...end, failure }));
     if (failed.kind !== 'moved') throw new Error('The job could not be failed.');
-    expect(await all((cursor) => index.flagged('default', cursor, 9))).toEqual(['job_a']);
+    expect(await flaggedIds()).toEqual(['job_a']);
 
     await jobs.move(move('announced', failed.job, {}));
     expect(await dueIds()).toEqual(['job_a']);
@@ -135,7 +138,7 @@ describe.each([
     const unbound = await jobs.move(move('unbind', unannounced, { checkAt: noon }));
     expect(unbound).toMatchObject({ kind: 'moved' });
     expect(await dueIds()).toEqual([]);
-    expect(await all((cursor) => index.flagged('default', cursor, 9))).toEqual([]);
+    expect(await flaggedIds()).toEqual([]);
     expect(await all((cursor) => index.ofOwner(queued.owner, undefined, cursor, 9))).toEqual(['job_a']);
   });
 
@@ -168,8 +171,32 @@ describe.each([
     }
     await subject.put(storedJob('needs_attention', { id: 'job_other', lane: 'other' }));
     await subject.put(storedJob('running', { id: 'job_running' }));
-    const flagged = await all((cursor) => subject.index.flagged('default', cursor, 1));
-    expect(flagged).toEqual(['job_10', 'job_20', 'job_30']);
+    expect(await flaggedIds(1)).toEqual(['job_10', 'job_20', 'job_30']);
+  });
+
+  it('goes on after any of them, whether it still waits or not', async () => {
+    const { index } = subject;
+    for (const [nth, since] of [10, 20, 20, 20, 30].entries()) {
+      const flag = { code: 'overdue', since: noon + since } as const;
+      await subject.put(storedJob('needs_attention', { id: `job_${nth}`, flag }));
+    }
+    const { items } = await index.flagged('default', undefined, 9);
+    expect(items.map(({ since }) => since - noon)).toEqual([10, 20, 20, 20, 30]);
+    for (const [nth, { id, cursor }] of items.entries()) {
+      await subject.put(storedJob('running', { id }));
+      const rest = await index.flagged('default', cursor, 9);
+      expect(rest.items).toEqual(items.slice(nth + 1));
+    }
+  });
+
+  it('shows the flagged jobs of a lane as they were a moment ago', async () => {
+    const flagged = [1, 2, 3].map((nth) =>
+      storedJob('needs_attention', { id: `job_${nth}`, flag: { code: 'overdue', since: noon + nth } }),
+    );
+    for (const job of flagged) await subject.put(job);
+    await subject.put(storedJob('running', { id: 'job_running' }));
+    const glanced = await all((cursor) => subject.index.glanceFlagged('default', cursor, 2));
+    expect(glanced.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(flagged);
   });
 
   it("has an owner's jobs, newest first, and nothing else of that owner", async () => {

@@ -1,5 +1,5 @@
 import type { Job, State } from '../../lambdas/domain/job.ts';
-import { activeShards, type Due, type JobIndex, type Page } from '../../lambdas/domain/ports.ts';
+import { activeShards, type Due, type Flagged, type JobIndex, type Page } from '../../lambdas/domain/ports.ts';
 import { indexKeysOf } from '../../lambdas/store/item.ts';
 import type { MemoryJobStore } from './memory-job-store.ts';
 
@@ -57,13 +57,25 @@ export class MemoryJobIndex implements JobIndex {
     return { items: items.map(({ id, checkAt }) => ({ id, checkAt })), next };
   }
 
-  async flagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<string>> {
-    const placeOf = ({ job, keys }: Indexed) => [keys.flaggedAt ?? 0, job.id] as const;
+  async flagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<Flagged>> {
+    const { items, next } = this.#flagged(lane, cursor, limit);
+    const entries = items.map((entry) => {
+      const [since, id] = flaggedPlaceOf(entry);
+      return { id, since, cursor: JSON.stringify([since, id]) };
+    });
+    return { items: entries, next };
+  }
+
+  async glanceFlagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<Job>> {
+    const { items, next } = this.#flagged(lane, cursor, limit);
+    return { items: items.map(({ job }) => job), next };
+  }
+
+  #flagged(lane: string, cursor: string | undefined, limit: number): Page<Indexed> {
     const flagged = this.#indexed()
       .filter(({ keys }) => keys.attention === lane && keys.flaggedAt !== undefined)
-      .toSorted((a, b) => comparePlaces(placeOf(a), placeOf(b), 1));
-    const { items, next } = pageOf(flagged, placeOf, cursor, limit);
-    return { items: items.map(({ job }) => job.id), next };
+      .toSorted((a, b) => comparePlaces(flaggedPlaceOf(a), flaggedPlaceOf(b), 1));
+    return pageOf(flagged, flaggedPlaceOf, cursor, limit);
   }
 
   async ofOwner(
@@ -100,6 +112,10 @@ export class MemoryJobIndex implements JobIndex {
 }
 
 type Place = readonly [number, string];
+
+function flaggedPlaceOf({ job, keys }: Indexed): Place {
+  return [keys.flaggedAt ?? 0, job.id];
+}
 
 /** A cursor names the last item seen, so that items which come and go between pages shift nothing. */
 function pageOf<T>(

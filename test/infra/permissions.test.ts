@@ -96,6 +96,7 @@ const permitted: Readonly<Record<FunctionName, readonly string[]>> = {
     'sqs:SendMessage rings',
   ],
   'operate-jobs': [
+    'dynamodb:BatchGetItem table',
     'dynamodb:GetItem table',
     'dynamodb:PutItem table',
     'dynamodb:Query index/attention',

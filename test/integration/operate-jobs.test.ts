@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { dispatchJob } from '../../lambdas/domain/dispatch-job.ts';
-import { ownerOf } from '../../lambdas/domain/job.ts';
+import { ownerOf, type JobFields } from '../../lambdas/domain/job.ts';
 import { flaggedListSchema } from '../../lambdas/http/list-flagged.ts';
 import { operatorJobReadSchema } from '../../lambdas/http/operate-jobs.ts';
 import { settledSchema } from '../../lambdas/http/settled.ts';
@@ -153,11 +153,68 @@ describe('the list', () => {
     expect(codeOf(await list(query))).toBe('400 request_invalid');
   });
 
-  it('reads no further than it says', async () => {
-    gateway.index.flagged = async () => ({ items: Array.from({ length: 100 }, () => 'job_b'), next: 'for ever' });
-    const answer = await list();
-    expect(answer.body['complete']).toBe(false);
-    expect(names(answer)).toEqual(['job_b']);
+  const filled = (count: number, fields: (nth: number) => Partial<JobFields>) => {
+    for (let nth = 0; nth < count; nth += 1) {
+      const id = `job_z${String(nth).padStart(4, '0')}`;
+      const since = noon + 600_000 + nth;
+      gateway.put('needs_attention', {
+        id,
+        flag: { code: 'unknown_send', since },
+        hold: undefined,
+        lane: nth % 3 === 0 ? 'slow' : 'default',
+        ...fields(nth),
+      });
+    }
+  };
+
+  /** Every page until the end, and how many jobs each of them read strongly. */
+  async function pages(
+    query: Record<string, string>,
+  ): Promise<{ names: string[]; counts: unknown[]; reads: number[] }> {
+    const found = { names: [] as string[], counts: [] as unknown[], reads: [] as number[] };
+    const read = gateway.jobs.read.bind(gateway.jobs);
+    let reads = 0;
+    gateway.jobs.read = async (id) => {
+      reads += 1;
+      return await read(id);
+    };
+    let cursor: string | undefined;
+    do {
+      reads = 0;
+      const answer = await list(cursor === undefined ? query : { ...query, cursor });
+      found.names.push(...names(answer));
+      found.counts.push(answer.body['counts']);
+      found.reads.push(reads);
+      cursor = (answer.body['nextCursor'] as string | null) ?? undefined;
+    } while (cursor !== undefined);
+    return found;
+  }
+
+  it('reads no more jobs than its page shows, and counts all of them once', async () => {
+    filled(300, () => ({}));
+    const { names: all, counts, reads } = await pages({ limit: '50' });
+    expect(all).toHaveLength(304);
+    expect(new Set(all).size).toBe(304);
+    expect(all.slice(0, 5)).toEqual(['job_c', 'job_b', 'job_d', 'job_f', 'job_z0000']);
+    expect(all.slice(4)).toEqual(all.slice(4).toSorted());
+    const counted = { overdue: 1, unknown_send: 302, may_still_run: 1 };
+    expect(counts).toEqual(reads.map(() => counted));
+    // One that another tenant's job made room for, at most.
+    expect(Math.max(...reads)).toBeLessThanOrEqual(60);
+  });
+
+  it('goes on where few match, with short pages, and loses none of them', async () => {
+    filled(500, (nth) => ({ vendor: nth % 100 === 99 ? 'blind' : 'studio' }));
+    const { names: blind, counts, reads } = await pages({ vendor: 'blind', limit: '50' });
+    expect(blind).toEqual(['job_d', 'job_z0099', 'job_z0199', 'job_z0299', 'job_z0399', 'job_z0499']);
+    expect(counts[0]).toEqual({ unknown_send: 6 });
+    expect(reads.length).toBeGreaterThan(1);
+    expect(Math.max(...reads)).toBeLessThanOrEqual(250);
+  });
+
+  it('counts no further than it says', async () => {
+    filled(5_100, () => ({}));
+    expect((await list()).body['complete']).toBe(false);
   });
 });
 

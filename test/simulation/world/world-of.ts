@@ -74,6 +74,7 @@ function indexOf(simulation: Simulation): World['index'] {
     countAhead: async (...query) => await lagging(() => index.countAhead(...query)),
     due: async (...query) => await lagging(() => index.due(...query)),
     flagged: async (...query) => await lagging(() => index.flagged(...query)),
+    glanceFlagged: async (...query) => await lagging(() => index.glanceFlagged(...query)),
     ofOwner: async (...query) => await lagging(() => index.ofOwner(...query)),
   };
 }
