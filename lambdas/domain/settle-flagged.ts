@@ -65,7 +65,7 @@ export async function settleFlagged(world: OperatorWorld, order: Order): Promise
     case 'resend':
       return await resend(world, order, order.settling.notRunning, job, vendor);
     case 'fail':
-      return await fail(world, order, order.settling.notRunning, job);
+      return await fail(world, order, order.settling.notRunning, job, vendor);
     default:
       return order.settling satisfies never;
   }
@@ -206,8 +206,18 @@ async function takeInstead(
   return isLost ? undefined : { kind: 'moved_on', job };
 }
 
+const ended = 'Our team ended this job.';
+/** Nobody is invited to buy again what may still be made. */
+const endedAndOver = `${ended} You may start a new one.`;
+
 /** The person's word ends it for the user; its hold stays until it can't be running, or the person vouches for that. */
-async function fail(world: OperatorWorld, order: Order, notRunning: boolean, job: Job): Promise<Settled> {
+async function fail(
+  world: OperatorWorld,
+  order: Order,
+  notRunning: boolean,
+  job: Job,
+  vendor: Vendor | undefined,
+): Promise<Settled> {
   const isLeft = job.state === 'failed' && job.hold !== undefined && notRunning;
   if (job.state !== 'needs_attention' && job.state !== 'running' && !isLeft) return { kind: 'moved_on', job };
   if (order.dryRun) return { kind: 'would' };
@@ -218,13 +228,16 @@ async function fail(world: OperatorWorld, order: Order, notRunning: boolean, job
   }
   if (job.state !== 'needs_attention' && job.state !== 'running') return { kind: 'moved_on', job };
   const now = world.clock.now();
-  const failure = { code: 'failed_by_operator', message: 'Our team ended this job. You may start a new one.' };
+  const isOver = notRunning || job.hold === undefined;
+  const failure = { code: 'failed_by_operator', message: isOver ? endedAndOver : ended };
   const ending = { finishedAt: now, ttl: Math.ceil((now + world.retentionMs) / 1000), checkAt: now };
   const moved = await world.jobs.move(move('failByOperator', job, { failure, ...ending }));
   if (moved.kind === 'refused') return { kind: 'moved_on', job: moved.actual };
   world.feed.send(moved.followers, { type: 'job', job: moved.job });
   await announce(world, moved.job);
   if (notRunning && moved.job.hold !== undefined) await unbindAndFree(world, moved.job);
+  // Best effort: it spares the vendor's work, and frees the unit sooner; the job has ended whatever the vendor says.
+  if (!isOver && job.vendorJobId !== undefined) await vendor?.cancel(job.vendorJobId, bounded(world));
   return await reread(world, moved.job);
 }
 

@@ -29,6 +29,8 @@ export class ToldVendor implements Vendor {
   readonly version = 1;
   readonly find = undefined;
   readonly submissions: Submission[] = [];
+  /** The vendor jobs that it was asked to cancel. */
+  readonly canceled: string[] = [];
   /** By vendor job id; of any other it knows nothing. */
   readonly words = new Map<string, VendorWord>();
   traits: VendorTraits = {
@@ -66,7 +68,8 @@ export class ToldVendor implements Vendor {
     yield await this.ask(vendorJobId);
   }
 
-  async cancel(): Promise<CancelAsked> {
+  async cancel(vendorJobId: string): Promise<CancelAsked> {
+    this.canceled.push(vendorJobId);
     return 'asked';
   }
 

@@ -482,6 +482,20 @@ describe('fail', () => {
     expect(await actionsOf()).toEqual(['fail', 'fail']);
   });
 
+  it('asks the vendor to stop what may still run, and invites nobody to buy it again meanwhile', async () => {
+    gateway.put('running', { vendorJobId: 'vendor-job-7' });
+    const { error } = settledSchema.parse((await order('fail')).body).job.job;
+    expect(gateway.studio.canceled).toEqual(['vendor-job-7']);
+    expect(error?.message).not.toMatch(/new one|again/iu);
+  });
+
+  it('leaves a vendor alone whose job is over, as a person vouches', async () => {
+    gateway.put('needs_attention', { vendorJobId: 'vendor-job-7' });
+    const { error } = settledSchema.parse((await order('fail', { notRunning: true })).body).job.job;
+    expect(gateway.studio.canceled).toEqual([]);
+    expect(error?.message).toMatch(/new one/u);
+  });
+
   it('ends a running job, and one whose vendor is no longer configured', async () => {
     gateway.put('running', { vendor: 'closed-down' });
     expect((await order('fail', { notRunning: true })).status).toBe(200);
