@@ -117,7 +117,7 @@ async function foretell(
 
 function print(lane: LaneBody, json: boolean, tool: TerminalTool): void {
   if (json) return tool.print(JSON.stringify(lane));
-  const { cap, ceiling, state, since, by, reason, inFlight, queued } = lane;
+  const { cap, ceiling, state, since, by, reason, inFlight, queued, restsUntil } = lane;
   tool.print(
     [
       lane.lane,
@@ -125,6 +125,7 @@ function print(lane: LaneBody, json: boolean, tool: TerminalTool): void {
       `cap ${cap} of ${ceiling}`,
       `${inFlight} in flight`,
       `${queued} queued`,
+      ...(restsUntil === null ? [] : [`rests until ${restsUntil}`]),
       `${by}: ${reason.replaceAll(/\s+/g, ' ')}`,
     ].join('\t'),
   );

@@ -24,6 +24,10 @@ export const laneSchema = z.object({
     'Units held: jobs that may be running at the vendor. Above the cap while a lowered one drains.',
   ),
   queued: count.describe('May lag.'),
+  restsUntil: z.iso
+    .datetime()
+    .nullable()
+    .describe('Nothing begins before: the vendor asked us to wait, or the next probe is due then. Null: no such wait.'),
 });
 export type LaneBody = z.infer<typeof laneSchema>;
 
@@ -90,7 +94,11 @@ async function change(request: AuthenticatedRequest, { world, ceilings }: Operat
   }
 }
 
-async function bodyOf(lane: Lane, ceiling: number, { index }: Pick<World, 'index'>): Promise<LaneBody> {
+async function bodyOf(
+  lane: Lane,
+  ceiling: number,
+  { clock, index }: Pick<World, 'clock' | 'index'>,
+): Promise<LaneBody> {
   return {
     lane: lane.lane,
     cap: lane.cap,
@@ -101,5 +109,6 @@ async function bodyOf(lane: Lane, ceiling: number, { index }: Pick<World, 'index
     since: lane.since === 0 ? null : new Date(lane.since).toISOString(),
     inFlight: Object.keys(lane.held).length,
     queued: await index.countQueued(lane.lane),
+    restsUntil: lane.notBefore > clock.now() ? new Date(lane.notBefore).toISOString() : null,
   };
 }

@@ -40,9 +40,19 @@ it('shows every lane of the deployment, used or not', async () => {
       since: '2026-01-01T12:01:00.000Z',
       inFlight: 1,
       queued: 2,
+      restsUntil: null,
     },
     expect.objectContaining({ lane: 'slow', cap: 1, ceiling: 2, state: 'open', since: null, inFlight: 0, queued: 0 }),
   ]);
+});
+
+it('says until when a vendor asked us to wait: opening it, or raising its cap, begins nothing before', async () => {
+  put(['job_q']);
+  await gateway.lanes.backOff('default', gateway.clock.now() + 60_000);
+  const { restsUntil } = laneSchema.parse((await change({ cap: 4 })).body);
+  expect(restsUntil).toBe(new Date(gateway.clock.now() + 60_000).toISOString());
+  gateway.clock.advance(60_000);
+  expect(laneListSchema.parse((await list()).body).lanes[0]).toMatchObject({ lane: 'default', restsUntil: null });
 });
 
 describe('a change', () => {

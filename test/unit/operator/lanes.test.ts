@@ -51,6 +51,12 @@ it('changes cap and state, and shows the lane as it is then', async () => {
   expect(gateway.lanes.get('default')).toMatchObject({ cap: 4, state: 'paused' });
 });
 
+it('says until when a lane rests', async () => {
+  await gateway.lanes.backOff('slow', gateway.clock.now() + 60_000);
+  expect(await lanes('list')).toBe(0);
+  expect(printed[1]).toContain('\t0 queued\trests until 2026-01-01T12:02:00.000Z\t');
+});
+
 it('prints JSON for scripts', async () => {
   await lanes('change default --cap 4 --json', ...because);
   expect(JSON.parse(printed[0] ?? '')).toMatchObject({ lane: 'default', cap: 4 });
