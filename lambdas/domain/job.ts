@@ -33,21 +33,23 @@ export interface StoredPicture {
   readonly height: number;
 }
 
-export type FlagCode =
+export const flagCodes = [
   /** A send may have reached the vendor and we can't tell. */
-  | 'unknown_send'
+  'unknown_send',
   /** A worker died between claim and answer: the request may have left. */
-  | 'worker_lost'
+  'worker_lost',
   /** The vendor no longer knows a job that it took. */
-  | 'vendor_lost_job'
+  'vendor_lost_job',
   /** Past its run deadline, and the vendor doesn't say that it ended. */
-  | 'overdue'
+  'overdue',
   /** The vendor finished, but its picture can't be had. */
-  | 'result_lost'
+  'result_lost',
   /** The vendor's answer names a vendor job that another job of ours owns. */
-  | 'vendor_job_conflict'
+  'vendor_job_conflict',
   /** The table was restored from a backup: what happened since is not known. */
-  | 'restored';
+  'restored',
+] as const;
+export type FlagCode = (typeof flagCodes)[number];
 
 export interface Flag {
   readonly code: FlagCode;

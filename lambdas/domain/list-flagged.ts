@@ -1,21 +1,10 @@
-import type { FlagCode, Job } from './job.ts';
-import { tenantOf } from './job.ts';
+import { flagCodes, tenantOf, type Job } from './job.ts';
 import { wantsAttention } from './lifecycle.ts';
 import type { Flagged, JobIndex, JobStore } from './ports.ts';
 
 /** Why a job waits for a person; the last: a person failed it, and it may still be running at the vendor. */
-export type Cause = FlagCode | 'may_still_run';
-
-export const causes = [
-  'unknown_send',
-  'worker_lost',
-  'vendor_lost_job',
-  'overdue',
-  'result_lost',
-  'vendor_job_conflict',
-  'restored',
-  'may_still_run',
-] as const satisfies readonly Cause[];
+export const causes = [...flagCodes, 'may_still_run'] as const;
+export type Cause = (typeof causes)[number];
 
 export interface FlaggedFilter {
   readonly tenant: string;

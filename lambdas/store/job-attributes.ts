@@ -1,5 +1,13 @@
 import * as z from 'zod';
-import { ownerOf, resultKeyOf, tenantOf, userOf, type JobFields, type StoredPicture } from '../domain/job.ts';
+import {
+  flagCodes,
+  ownerOf,
+  resultKeyOf,
+  tenantOf,
+  userOf,
+  type JobFields,
+  type StoredPicture,
+} from '../domain/job.ts';
 
 /**
  * How each field of a job is stored. The item is rewritten, and billed, as a whole by each tick, so that names are short,
@@ -17,15 +25,6 @@ export interface Attribute<V> {
   readonly read: (stored: unknown, of: Named) => V;
 }
 
-const flagCode = z.enum([
-  'unknown_send',
-  'worker_lost',
-  'vendor_lost_job',
-  'overdue',
-  'result_lost',
-  'vendor_job_conflict',
-  'restored',
-]);
 const storedPicture = z.object({
   t: z.string(),
   b: z.number(),
@@ -42,7 +41,7 @@ const storedInput = z.object({
   s: z.union([z.string(), z.instanceof(Uint8Array)]),
 });
 const storedProgress = z.object({ p: z.number(), s: z.string().optional(), a: z.number() });
-const storedFlag = z.object({ c: flagCode, s: z.number() });
+const storedFlag = z.object({ c: z.enum(flagCodes), s: z.number() });
 const storedFailure = z.object({ c: z.string(), m: z.string() });
 // Made once: zod takes longer to make a schema than to parse with it, and each read of a job parses some forty fields.
 const aNumber = z.number();

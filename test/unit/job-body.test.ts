@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { states, type FlagCode, type Job, type JobFields, type State } from '../../lambdas/domain/job.ts';
+import { flagCodes, states, type Job, type JobFields, type State } from '../../lambdas/domain/job.ts';
 import { jobBody, jobBodySchema } from '../../lambdas/http/job-body.ts';
 import { jobInState } from '../fixtures/job-in-state.ts';
 
@@ -98,16 +98,6 @@ describe('the public job', () => {
     expect(jobBody(queued).queue).toBeNull();
   });
 });
-
-const flagCodes: readonly FlagCode[] = [
-  'unknown_send',
-  'worker_lost',
-  'vendor_lost_job',
-  'overdue',
-  'result_lost',
-  'vendor_job_conflict',
-  'restored',
-];
 
 describe('a flagged job', () => {
   it.each(flagCodes)('with %s says so, and never advises another attempt', (code) => {
