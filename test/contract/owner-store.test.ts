@@ -3,6 +3,7 @@ import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Counted, OpenJobs, OwnerStore, UploadCounter } from '../../lambdas/domain/ports.ts';
 import { DynamoOwnerStore } from '../../lambdas/store/dynamo-owner-store.ts';
+import { MemoryDynamo } from '../fakes/memory-dynamo.ts';
 import { MemoryOwnerStore } from '../fakes/memory-owner-store.ts';
 import { startDynamo, type DynamoFixture } from '../fixtures/dynamo.ts';
 import { noon } from '../fixtures/stored-job.ts';
@@ -19,6 +20,7 @@ const dayMs = 86_400_000;
 describe.each<[string, () => Promise<OwnerStore & UploadCounter>]>([
   ['MemoryOwnerStore', async () => new MemoryOwnerStore()],
   ['DynamoOwnerStore', async () => new DynamoOwnerStore(dynamo.client, await dynamo.createTable())],
+  ['DynamoOwnerStore over MemoryDynamo', async () => new DynamoOwnerStore(new MemoryDynamo().client, 'memory')],
 ])('%s', (_, create) => {
   let owners: OwnerStore & UploadCounter;
   beforeEach(async () => {
