@@ -4,6 +4,7 @@ import { fingerprintOf, isSameRequest, jobIdOf, type Said } from './idempotency.
 import { inputKeyOf, ownerOf, type InputPicture, type Job, type JobRequest } from './job.ts';
 import { closedMsUntil, type Lane } from './lane.ts';
 import { withoutEnded } from './limits.ts';
+import { newJob } from './new-job.ts';
 import type {
   Clock,
   Doorbell,
@@ -155,7 +156,7 @@ async function createJob(
   world: SubmitWorld,
 ): Promise<SubmitOutcome> {
   const now = world.clock.now();
-  const job = newJob(id, prepared, command, world.tokens.next(), now);
+  const job = jobOf(id, prepared, command, world.tokens.next(), now);
   const keptMs = world.retentionMs + settlingDays * dayMs;
   // Both name the submit token: whoever loses the put below has touched nothing of the winner's.
   await Promise.all([
@@ -171,14 +172,14 @@ async function createJob(
   return { kind: 'accepted', job, metadata: command.metadata };
 }
 
-function newJob(
+function jobOf(
   id: string,
   { feature, picture, lane, rank }: Prepared,
   command: SubmitJob,
   submitToken: string,
   now: number,
 ): Job<'queued'> {
-  return {
+  return newJob({
     id,
     owner: ownerOfCommand(command),
     feature: feature.name,
@@ -191,43 +192,10 @@ function newJob(
     picture: picture?.facts,
     maxQueueMs: feature.maxQueueMs,
     maxRunMs: feature.maxRunMs,
-    state: 'queued',
-    version: 1,
-    attempt: 0,
-    generation: 1,
     rank,
-    queuedAt: now,
     laneClosedMs: closedMsUntil(lane, now),
-    // Until then the lane's own queue is what the reconciler looks at; the job itself only has to expire in time.
-    checkAt: now + feature.maxQueueMs,
-    ...untouched,
-  };
+  });
 }
-
-/** What only later transitions write. */
-const untouched = {
-  hold: undefined,
-  claimToken: undefined,
-  sendBy: undefined,
-  dispatchBy: undefined,
-  sends: 0,
-  tries: 0,
-  firstTriedAt: undefined,
-  maybeSent: false,
-  vendorJobId: undefined,
-  runUntil: undefined,
-  watchUntil: undefined,
-  startedAt: undefined,
-  progress: undefined,
-  cancelRequestedAt: undefined,
-  flag: undefined,
-  results: [],
-  failure: undefined,
-  finishedAt: undefined,
-  ttl: undefined,
-  announce: undefined,
-  followers: [],
-} as const;
 
 function requestOf({ parameters }: Prepared, { said, metadata, principal }: SubmitJob, now: number): JobRequest {
   const by = principal.keyId === undefined ? principal.user : `${principal.user} (key ${principal.keyId})`;

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { flagCodes, states, type Job, type JobFields, type State } from '../../lambdas/domain/job.ts';
+import { newJob } from '../../lambdas/domain/new-job.ts';
 import { jobBody, jobBodySchema } from '../../lambdas/http/job-body.ts';
 import { jobInState } from '../fixtures/job-in-state.ts';
 
 const createdAt = Date.UTC(2026, 3, 1, 12);
 
-const queued: Job<'queued'> = {
+const queued = newJob({
   id: `job_${'a'.repeat(52)}`,
   owner: 'acme/ann',
   feature: 'upscale',
@@ -18,36 +19,9 @@ const queued: Job<'queued'> = {
   picture: undefined,
   maxQueueMs: 1,
   maxRunMs: 1,
-  state: 'queued',
-  version: 3,
-  attempt: 0,
-  generation: 1,
   rank: 1,
-  queuedAt: createdAt,
   laneClosedMs: 0,
-  checkAt: createdAt,
-  hold: undefined,
-  claimToken: undefined,
-  sendBy: undefined,
-  dispatchBy: undefined,
-  sends: 0,
-  tries: 0,
-  firstTriedAt: undefined,
-  maybeSent: false,
-  vendorJobId: undefined,
-  runUntil: undefined,
-  watchUntil: undefined,
-  startedAt: undefined,
-  progress: undefined,
-  cancelRequestedAt: undefined,
-  flag: undefined,
-  results: [],
-  failure: undefined,
-  finishedAt: undefined,
-  ttl: undefined,
-  announce: undefined,
-  followers: [],
-};
+});
 
 const inState = (state: State, more: Partial<JobFields> = {}): Job => jobInState(queued, state, more);
 const secrets: Partial<JobFields> = {

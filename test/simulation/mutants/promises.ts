@@ -48,7 +48,7 @@ export const promiseMutants: readonly Mutant[] = [
     name: 'a live job is kept for a time',
     why: 'a job that waits for a person is gone one day, and its key buys again',
     source: 'design §4',
-    edits: [edit('submit-job', '  ttl: undefined,\n', '  ttl: 1_800_000_000,\n')],
+    edits: [edit('new-job', '  ttl: undefined,\n', '  ttl: 1_800_000_000,\n')],
   },
   {
     name: 'a full lane is no reason to wait',

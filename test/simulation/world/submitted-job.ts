@@ -1,4 +1,5 @@
 import type { Job } from '../../../lambdas/domain/job.ts';
+import { newJob } from '../../../lambdas/domain/new-job.ts';
 
 /** A job as a submit leaves it. */
 export function submittedJob(
@@ -6,7 +7,7 @@ export function submittedJob(
   now: number,
   { vendor, lane, rank, ...rest }: { vendor: string; lane: string; rank: number } & Partial<Job<'queued'>>,
 ): Job<'queued'> {
-  return {
+  const job = newJob({
     id,
     owner: 'team/ada',
     feature: 'upscale',
@@ -19,35 +20,8 @@ export function submittedJob(
     picture: undefined,
     maxQueueMs: 3_600_000,
     maxRunMs: 30_000,
-    state: 'queued',
-    version: 1,
-    attempt: 0,
-    generation: 1,
     rank,
-    queuedAt: now,
     laneClosedMs: 0,
-    checkAt: now + 3_600_000,
-    hold: undefined,
-    claimToken: undefined,
-    sendBy: undefined,
-    dispatchBy: undefined,
-    sends: 0,
-    tries: 0,
-    firstTriedAt: undefined,
-    maybeSent: false,
-    vendorJobId: undefined,
-    runUntil: undefined,
-    watchUntil: undefined,
-    startedAt: undefined,
-    progress: undefined,
-    cancelRequestedAt: undefined,
-    flag: undefined,
-    results: [],
-    failure: undefined,
-    finishedAt: undefined,
-    ttl: undefined,
-    announce: undefined,
-    followers: [],
-    ...rest,
-  };
+  });
+  return { ...job, ...rest };
 }
