@@ -1,12 +1,12 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { mutants } from './mutants/list.ts';
 import { plant, type Mutant } from './mutants/mutant.ts';
-import { notPlanted } from './mutants/not-planted.ts';
+import { caughtBefore, mutantsTable, type Verdict } from './mutants/table.ts';
 
 /**
  * `npm run simulate:mutants`: plants each known bug in a copy of the sources, one at a time, and runs the simulation
@@ -24,7 +24,10 @@ const copied = [
   'package.json',
 ];
 const table = join(root, 'docs/mutants.md');
-const timeoutMs = 240_000;
+/** Nothing has caught it by then. */
+const timeoutMs = 600_000;
+/** The same seed for each: the table is the same whenever it is made. */
+const bounds = ['test/simulation/run.ts', '--seed', '1', '--pairs', '10'];
 
 const caughtLine = z.object({
   level: z.string(),
@@ -32,8 +35,6 @@ const caughtLine = z.object({
   what: z.string(),
   faults: z.array(z.string()),
 });
-
-type Verdict = { readonly by: string; readonly how: string } | undefined;
 
 function copySources(): string {
   const copy = mkdtempSync(join(tmpdir(), 'mutants-'));
@@ -54,78 +55,76 @@ function plantIn(copy: string, mutant: Mutant): () => void {
   return () => originals.forEach((source, path) => writeFileSync(path, source));
 }
 
-/** What caught each when the table was last written: it is tried first. */
-function lastCaught(): ReadonlyMap<string, string> {
-  if (!existsSync(table)) return new Map();
-  const rows = readFileSync(table, 'utf8').matchAll(/^\| (.+?) +\| .+? \| .+? \| (A .+?)(?:, #\d.*?)? +\|/gmu);
-  return new Map([...rows].map(([, name = '', task = '']) => [name, task]));
-}
-
 /** A bug of the adapters can only be seen over them; one of the domain everywhere, and sooner over the fakes. */
 function tablesFor({ edits }: Mutant): 'memory' | 'dynamo' {
   return edits.every(({ file }) => file.startsWith('store/')) ? 'dynamo' : 'memory';
 }
 
-/** The same seed for each: the table is the same whenever it is made. */
-function simulate(copy: string, first: string, tables: 'memory' | 'dynamo' | 'both'): Verdict {
-  const bounds = ['--seed', '1', '--pairs', '10', '--seconds', values.seconds];
-  const args = ['test/simulation/run.ts', '--until-caught', ...bounds, '--first', first, '--tables', tables];
-  const ran = spawnSync(process.execPath, args, { cwd: copy, encoding: 'utf8', timeout: timeoutMs });
-  if (ran.status === 0) return undefined;
-  const last = ran.stdout.trimEnd().split('\n').at(-1) ?? '';
-  if (!last.startsWith('{')) throw new Error(`The mutant doesn't run: ${ran.stderr.slice(0, 2_000)}`);
+/** `first`: the task that goes before all others. */
+async function simulate(copy: string, mutant: Mutant, first: string): Promise<Verdict> {
+  const how = ['--until-caught', '--seconds', values.seconds, '--first', first, '--tables', tablesFor(mutant)];
+  const { isKilled, code, stdout, stderr } = await ended([...bounds, ...how], copy);
+  if (isKilled || code === 0) return undefined;
+  const last = stdout.trimEnd().split('\n').at(-1) ?? '';
+  if (!last.startsWith('{')) throw new Error(`${mutant.name} doesn't run: ${stderr.slice(0, 2_000)}`);
   const { level, invariant, what, faults } = caughtLine.parse(JSON.parse(last));
   return { by: `${level}${faults.length === 0 ? '' : `, ${faults.join(' and ')}`}`, how: `${invariant}: ${what}` };
 }
 
-function tableOf(results: readonly { readonly mutant: Mutant; readonly verdict: Verdict }[]): string {
-  const caught = results.filter(({ verdict }) => verdict !== undefined).length;
-  const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
-  const rows = results.map(
-    ({ mutant, verdict }) =>
-      `| ${cell(mutant.name)} | ${mutant.source} | ${cell(mutant.why)} | ${cell(verdict?.by ?? 'nothing')} | ${cell(verdict?.how ?? '')} |`,
-  );
-  return [
-    '# Known bugs, and what catches them',
-    '',
-    'Who tests the tests? Each row is a bug that a natural reading of the protocol has, planted in the domain, or in its adapters to',
-    'DynamoDB, one at a time; the simulation then has to find it. `V…`, `rule …`, `item …` and `draft 2, …` are traces of a model checker; the others',
-    'would break a promise. Written by `npm run simulate:mutants`.',
-    '',
-    `**${caught} of ${results.length} caught.**`,
-    '',
-    '| bug | found as | what it does | caught by | which said |',
-    '| --- | --- | --- | --- | --- |',
-    ...rows,
-    '',
-    '## Found, and not planted',
-    '',
-    '| found as | what | why not |',
-    '| --- | --- | --- |',
-    ...notPlanted.map(({ source, what, why }) => `| ${source} | ${cell(what)} | ${cell(why)} |`),
-    '',
-  ].join('\n');
+interface Ended {
+  readonly isKilled: boolean;
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
-const hints = lastCaught();
-const copy = copySources();
-const healthy = values.only === undefined ? simulate(copy, '', 'both') : undefined;
-if (healthy !== undefined) throw new Error(`Without any mutant: ${healthy.by}: ${healthy.how}`);
-const results: { readonly mutant: Mutant; readonly verdict: Verdict }[] = [];
-try {
-  for (const mutant of mutants) {
-    if (values.only !== undefined && !mutant.name.includes(values.only)) continue;
+async function ended(args: readonly string[], cwd: string): Promise<Ended> {
+  return await new Promise((resolve) => {
+    const child = execFile(process.execPath, args, { cwd, timeout: timeoutMs }, (error, stdout, stderr) => {
+      resolve({ isKilled: error?.killed === true, code: child.exitCode, stdout, stderr });
+    });
+  });
+}
+
+interface Result {
+  readonly mutant: Mutant;
+  readonly verdict: Verdict;
+}
+
+/** One mutant after the other in a copy of its own. */
+async function catchIn(copy: string, waiting: Iterator<Mutant>, hints: ReadonlyMap<string, string>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
+    const mutant = next.value;
     const restore = plantIn(copy, mutant);
-    const verdict = simulate(copy, hints.get(mutant.name) ?? '', tablesFor(mutant));
+    const verdict = await simulate(copy, mutant, hints.get(mutant.name) ?? '');
     restore();
     results.push({ mutant, verdict });
     console.log(`${verdict === undefined ? 'SURVIVED' : 'caught'}  ${mutant.source}  ${mutant.name}`);
     if (verdict !== undefined) console.log(`        by ${verdict.by}\n        ${verdict.how}`);
   }
-} finally {
-  rmSync(copy, { recursive: true, force: true });
+  return results;
 }
-const survivors = results.filter(({ verdict }) => verdict === undefined);
-console.log(`${results.length - survivors.length} of ${results.length} caught`);
-if (values.only === undefined) writeFileSync(table, tableOf(results));
-process.exitCode = survivors.length === 0 ? 0 : 1;
+
+/** What fails by itself would catch every mutant. */
+function insistOnHealth(copy: string): void {
+  const ran = spawnSync(process.execPath, [...bounds, '--seconds', values.seconds], { cwd: copy, stdio: 'inherit' });
+  if (ran.status !== 0) throw new Error('The simulation fails without any mutant.');
+}
+
+const { only } = values;
+const tried = mutants.filter(({ name }) => only === undefined || name.includes(only));
+const hints = existsSync(table) ? caughtBefore(readFileSync(table, 'utf8')) : new Map<string, string>();
+const copies = Array.from({ length: availableParallelism() }, copySources);
+try {
+  if (only === undefined) copies.slice(0, 1).forEach(insistOnHealth);
+  const waiting = tried.values();
+  const results = (await Promise.all(copies.map((copy) => catchIn(copy, waiting, hints)))).flat();
+  const ordered = results.toSorted((a, b) => tried.indexOf(a.mutant) - tried.indexOf(b.mutant));
+  const caught = ordered.filter(({ verdict }) => verdict !== undefined).length;
+  console.log(`${caught} of ${ordered.length} caught`);
+  if (only === undefined) writeFileSync(table, mutantsTable(ordered));
+  process.exitCode = caught === ordered.length ? 0 : 1;
+} finally {
+  for (const copy of copies) rmSync(copy, { recursive: true, force: true });
+}
