@@ -38,6 +38,7 @@ export class Customers {
   readonly #scene: Scene;
   readonly #random: Random;
   readonly #seen = new Map<string, JobBody>();
+  readonly #looked = new Map<string, number>();
   /** How long the picture of each action takes that is not known to be made. */
   readonly #paces = new Map<string, Fault>();
 
@@ -123,11 +124,16 @@ export class Customers {
     if (isCanceled) await insist(() => api.send(`/api/v1/jobs/${id}/cancel`, { method: 'POST' }), untilMs);
   }
 
-  /** Reads every job once; a customer never sees one go back in time. Unreachable: what was seen last. */
-  async look(): Promise<readonly JobBody[]> {
-    for (const { id, user } of this.actions.values()) {
+  /**
+   * Reads jobs that are not known to be at their end, `most` of them at a time, in turn; a customer never sees one go back
+   * in time. Unreachable: what was seen last.
+   */
+  async look(most?: number): Promise<readonly JobBody[]> {
+    const open = this.actions.filter(({ id }) => this.#seen.get(id)?.done !== true);
+    const looks = open.toSorted((a, b) => (this.#looked.get(a.id) ?? 0) - (this.#looked.get(b.id) ?? 0)).slice(0, most);
+    for (const { id, user } of looks) {
+      this.#looked.set(id, performance.now());
       const before = this.#seen.get(id);
-      if (before?.done) continue;
       const now = await this.#scene.api
         .as(user)
         .job(id)

@@ -45,6 +45,8 @@ const { seconds, jobs, upscale, cap, seed, impatient, write } = z
 
 /** How often the person on call looks, and the customers do. */
 const roundMs = 2_000;
+/** More would be the load that is measured. */
+const looksPerRound = 20;
 /** Without any end for so long, something is stuck: what the protocol does by itself takes a few intervals at most. */
 const stuckIntervals = 8;
 /** The last taps come before the last blow, so that it finds their jobs at work. */
@@ -111,7 +113,7 @@ function tell(what: string, found: readonly string[]): 0 | 1 {
 /** The person on call and the customers look on, whether or not anybody answers. */
 async function watch(customers: Customers, operator: Operator, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await customers.look();
+    await customers.look(looksPerRound);
     // Down, it is looked at again in the next round.
     await operator.round().catch(() => undefined);
     await pause(roundMs);
@@ -124,7 +126,7 @@ async function settle(scene: Scene, customers: Customers): Promise<void> {
   let left = Infinity;
   for (let endedAtMs = performance.now(); left > 0 && performance.now() - endedAtMs < stuckMs;) {
     await pause(roundMs);
-    const seen = await customers.look();
+    const seen = await customers.look(looksPerRound);
     const leftNow = customers.actions.length - seen.filter(({ done }) => done).length;
     if (leftNow < left) endedAtMs = performance.now();
     left = leftNow;
