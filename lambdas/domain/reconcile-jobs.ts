@@ -88,7 +88,7 @@ async function tendShard(
   const collect = (id: string, cause: unknown) =>
     void errors.push(new Error(`Job ${id} could not be tended.`, { cause }));
   const look = async (due: Due) => {
-    const job = await readDue(world, due);
+    const job = await readDue(world, due, startedAt);
     if (job === undefined) return;
     if (!tick.lanes.has(job.lane))
       errors.push(new Error(`Job ${job.id} is of lane ${job.lane}, which is not deployed.`));
@@ -120,11 +120,11 @@ async function tendShard(
 }
 
 /** The index only hints: the job itself, read strongly, says whether it is due. */
-async function readDue(world: World, due: Due): Promise<Job | undefined> {
+async function readDue(world: World, due: Due, startedAt: number): Promise<Job | undefined> {
   const read = await world.jobs.read(due.id);
   if (read?.kind !== 'job') return undefined;
   const { job } = read;
-  return job.checkAt > world.clock.now() && job.announce === undefined ? undefined : job;
+  return job.checkAt > startedAt && job.announce === undefined ? undefined : job;
 }
 
 const mostCounted = 1_000;

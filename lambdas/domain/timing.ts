@@ -43,7 +43,10 @@ export const probeEveryMs = 60_000;
 /** The schedule's interval: the promise of "the truth within one interval" is counted in it. */
 export const tickMs = 60_000;
 
-/** Looks are aligned to ticks, so that a job that was looked at is due at the very next one. */
-export function nextTick(now: number): number {
-  return (Math.floor(now / tickMs) + 1) * tickMs;
+/**
+ * What is due then is due at the first tick after `time`, once per tick. The schedule keeps a pace, but ticks at whatever
+ * second of the minute it likes: what waited for the next full minute would miss a tick, and take up to two intervals.
+ */
+export function nextTick(time: number): number {
+  return time + 1;
 }

@@ -29,7 +29,7 @@ it('an ended job whose event is due lets the others go first at the next tick', 
   gateway.put('succeeded', { announce: 4, version: 4, checkAt: noon });
   const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
   expect((await reconcileJobs(silent, ['default'], new Map(), shift)).errors).toHaveLength(1);
-  expect(gateway.jobs.get('job_a')).toMatchObject({ announce: 4, checkAt: noon + 120_000 });
+  expect(gateway.jobs.get('job_a')).toMatchObject({ announce: 4, checkAt: noon + 60_001 });
   await gateway.clock.advance(60_000);
   await reconcileJobs(gateway.world, ['default'], new Map(), shift);
   expect(gateway.announced.map(({ id }) => id)).toEqual(['job_a.4']);

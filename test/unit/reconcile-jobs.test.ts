@@ -45,7 +45,7 @@ it('a lane that can not be read expires nothing: nobody knows how long it was cl
   const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
   gateway.lanes.read = () => Promise.reject(new Error('Throttled.'));
   expect((await reconcileJobs(gateway.world, ['default'], new Map(), shift)).errors).toHaveLength(1);
-  expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'queued', checkAt: noon + 120_000 });
+  expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'queued', checkAt: noon + 60_001 });
 });
 
 it('copies few pictures at once, however many jobs are found finished, and rings workers for the others', async () => {
@@ -72,7 +72,7 @@ it('copies few pictures at once, however many jobs are found finished, and rings
   expect(errors).toEqual([]);
   expect(most).toBe(4);
   const left = gateway.jobs.all().filter(({ state }) => state !== 'succeeded');
-  expect(left.every(({ state, checkAt }) => state === 'running' && checkAt === noon + 120_000)).toBe(true);
+  expect(left.every(({ state, checkAt }) => state === 'running' && checkAt === noon + 60_001)).toBe(true);
   const hints = gateway.doorbell.rings.flatMap(({ hint }) => hint ?? []);
   expect(hints.toSorted()).toEqual(left.map(({ id }) => id).toSorted());
   expect(left.length).toBeGreaterThan(0);

@@ -38,7 +38,7 @@ describe('a job whose vendor is no longer configured', () => {
     const gateway = new WithoutVendor();
     const { hold } = gateway.put('running', { checkAt: noon + 60_000 });
     await gateway.tickAt(noon + 120_000);
-    expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'running', checkAt: noon + 180_000 });
+    expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'running', checkAt: noon + 120_001 });
     await gateway.tickAt(noon + 600_000);
     expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'needs_attention', flag: { code: 'overdue' }, hold });
     expect(await gateway.evidence.read('job_a')).toMatchObject([{ what: 'overdue' }]);

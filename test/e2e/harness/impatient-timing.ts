@@ -10,7 +10,3 @@ export const watchLeaseMs = 4_000;
 export const watchExtendMs = 1_500;
 export const tickMs = 5_000;
 export const probeEveryMs = 5_000;
-
-export function nextTick(now: number): number {
-  return (Math.floor(now / tickMs) + 1) * tickMs;
-}
