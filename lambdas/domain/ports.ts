@@ -232,6 +232,8 @@ export interface OwnerStore {
    * `left`: a full counter without what has ended, which replaces it iff nobody wrote it since.
    */
   count(submit: CountedSubmit, limits: Limits, left?: OpenJobs): Promise<Counted>;
+  /** A submit that found no room, in its minute alone, so that the reads that it took are limited as well. */
+  countRefused(owner: string, limits: Pick<Limits, 'submitsPerMinute'>, now: number): Promise<void>;
 }
 
 /** As many uploads a minute as submits, counted beside them: a picture that is stored for a day costs us, too. */

@@ -128,7 +128,7 @@ function checkWords(
   return { kind: 'checked', feature, parameters: read.parameters };
 }
 
-/** Counted before anything is stored: an owner over its limits must cost us one small write, not a picture. */
+/** Counted before anything is stored: an owner over its limits must cost us small writes and reads, not a picture. */
 async function count(
   jobId: string,
   command: SubmitJob,
@@ -146,6 +146,7 @@ async function count(
     left = await withoutEnded(counted.open, limits.activeJobs, world);
     if (left === undefined) break;
   }
+  await world.owners.countRefused(submit.owner, limits, submit.now);
   return refuse({ code: 'active_jobs_limit', retryAfterMs: activeLimitRetryMs });
 }
 

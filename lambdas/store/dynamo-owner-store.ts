@@ -31,17 +31,22 @@ interface Supposed {
 
 interface Counting {
   readonly key: Key;
-  readonly lane: string;
-  readonly virtualTime: number;
   readonly perMinute: number;
   readonly now: number;
+  /** Of what gets a rank: the lane, and where it stands. */
+  readonly ranks: { readonly lane: string; readonly virtualTime: number } | undefined;
+  /** Of what opens a job: which, and how many there may be. */
   readonly opens: { readonly jobId: string; readonly most: number } | undefined;
 }
 
+type Limited = Extract<Counted, { kind: 'limited' }>;
+type Moved = { readonly kind: 'moved'; readonly item: PlainItem | undefined } | Exclude<Counted, { kind: 'counted' }>;
+
 /**
- * One counter item per owner (and one for their uploads), moved by one update: nothing is read first, so simultaneous submits of one owner don't
- * refuse each other. The update supposes which window still runs; a wrong supposition is refused, and the refusal brings
- * the counter, which names the right one. Windows and ranks only move on, so a supposition can't be wrong for long.
+ * One counter item per owner (and one for their uploads), moved by one update: nothing is read first, so simultaneous
+ * submits of one owner don't refuse each other. The update supposes which window still runs; a wrong supposition is
+ * refused, and the refusal brings the counter, which names the right one. Windows and ranks only move on, so a supposition
+ * can't be wrong for long.
  */
 export class DynamoOwnerStore implements OwnerStore, UploadCounter {
   readonly #client: DynamoDBClient;
@@ -52,63 +57,68 @@ export class DynamoOwnerStore implements OwnerStore, UploadCounter {
     this.#table = tableName;
   }
 
-  count(submit: CountedSubmit, limits: Limits, left?: OpenJobs): Promise<Counted> {
+  async count(submit: CountedSubmit, limits: Limits, left?: OpenJobs): Promise<Counted> {
     const { owner, jobId, lane, virtualTime, now } = submit;
     const opens = { jobId, most: limits.activeJobs };
-    const counting = { key: counterKey(owner), lane, virtualTime, perMinute: limits.submitsPerMinute, now, opens };
-    return this.#count(counting, left !== undefined && hasRoom(left.jobs, opens) ? left : 'one more');
+    const ranks = { lane, virtualTime };
+    const moved = await this.#move(
+      { key: counterKey(owner), perMinute: limits.submitsPerMinute, now, ranks, opens },
+      left !== undefined && hasRoom(left.jobs, opens) ? left : 'one more',
+    );
+    return moved.kind === 'moved' ? { kind: 'counted', rank: newRankIn(moved.item, lane) } : moved;
   }
 
-  /** Counted as a submit to a lane of its own would be: the rank that comes of it means nothing. */
-  async countUpload(owner: string, limits: Pick<Limits, 'submitsPerMinute'>, now: number) {
-    const perMinute = limits.submitsPerMinute;
-    const key = uploadCounterKey(owner);
-    const counting = { key, lane: 'uploads', virtualTime: 0, perMinute, now, opens: undefined };
-    const counted = await this.#count(counting, 'none');
-    if (counted.kind === 'full') throw new Error('An upload opens no job.');
-    return counted;
+  async countRefused(owner: string, limits: Pick<Limits, 'submitsPerMinute'>, now: number): Promise<void> {
+    await this.#countInMinute(counterKey(owner), limits.submitsPerMinute, now);
   }
 
-  async #count(counting: Counting, opening: Supposed['opening']): Promise<Counted> {
-    const { lane, virtualTime, perMinute, now } = counting;
+  countUpload(owner: string, limits: Pick<Limits, 'submitsPerMinute'>, now: number) {
+    return this.#countInMinute(uploadCounterKey(owner), limits.submitsPerMinute, now);
+  }
+
+  async #countInMinute(key: Key, perMinute: number, now: number): Promise<{ readonly kind: 'counted' } | Limited> {
+    const moved = await this.#move({ key, perMinute, now, ranks: undefined, opens: undefined }, 'none');
+    if (moved.kind === 'full') throw new Error('What opens no job found no room for one.');
+    return moved.kind === 'moved' ? { kind: 'counted' } : moved;
+  }
+
+  async #move(counting: Counting, opening: Supposed['opening']): Promise<Moved> {
+    const { ranks, perMinute, now } = counting;
     if (perMinute < 1) return limitedUntil(windowOf(now) + 1, now);
     // A burst is what contends, so its case goes first.
     let supposed: Supposed = { sameMinute: true, rankAhead: true, opening };
     for (let tries = 0; tries < mostTries; tries += 1) {
       const written = await this.#update(counting, supposed);
-      if (written.kind === 'written') return countedIn(written.item, lane);
+      if (written.kind === 'written') return { kind: 'moved', item: written.item };
       const counter = written.old === undefined ? undefined : counterItem.parse(written.old);
       const sameMinute = counter !== undefined && counter.minute >= windowOf(now);
       if (sameMinute && counter.inMinute >= perMinute) return limitedUntil(counter.minute + 1, now);
       const next = openingIn(counter, counting, supposed.opening);
       if (next === 'full') return { kind: 'full', open: openJobsOf(counter) };
-      supposed = { sameMinute, rankAhead: (rankIn(written.old, lane) ?? -1) >= virtualTime, opening: next };
+      const rankAhead = ranks !== undefined && (rankIn(written.old, ranks.lane) ?? -1) >= ranks.virtualTime;
+      supposed = { sameMinute, rankAhead, opening: next };
     }
     throw new Error('The counter of an owner changed too often to be moved.');
   }
 
   #update(counting: Counting, supposed: Supposed): Promise<Written> {
-    const { key, lane, virtualTime, perMinute, now } = counting;
+    const { key, perMinute, now } = counting;
     const expression = new Expression();
-    const rank = expression.name(rankName(lane));
     const one = expression.value(1);
     const minute = minuteTerms(expression, windowOf(now), one, supposed.sameMinute);
-    const opening = openingTerms(expression, counting, supposed.opening);
-    const time = expression.value(virtualTime);
     const room = supposed.sameMinute ? [`${expression.name('inMinute')} < ${expression.value(perMinute)}`] : [];
-    const rankCondition = supposed.rankAhead
-      ? `${rank} >= ${time}`
-      : `(attribute_not_exists(${rank}) OR ${rank} < ${time})`;
+    const opening = openingTerms(expression, counting, supposed.opening);
+    const rank = rankTerms(expression, counting, one, supposed.rankAhead);
     return updateIf(this.#client, {
       TableName: this.#table,
       Key: keyItem(key),
-      ConditionExpression: [minute.condition, rankCondition, ...room, ...opening.conditions].join(' AND '),
+      ConditionExpression: [minute.condition, ...rank.conditions, ...room, ...opening.conditions].join(' AND '),
       UpdateExpression: updateText({
         set: [
           ...minute.set,
           ...opening.set,
           ...readByVersionBefore(expression),
-          supposed.rankAhead ? `${rank} = ${rank} + ${one}` : `${rank} = ${expression.value(virtualTime + 1)}`,
+          ...rank.set,
           `${expression.name('ttl')} = ${expression.value(Math.ceil((now + keptMs) / 1000))}`,
         ],
       }),
@@ -165,6 +175,18 @@ function openingTerms(expression: Expression, { opens, now }: Counting, opening:
   };
 }
 
+function rankTerms(expression: Expression, { ranks }: Counting, one: string, isAhead: boolean): Terms {
+  if (ranks === undefined) return { conditions: [], set: [] };
+  const rank = expression.name(rankName(ranks.lane));
+  const time = expression.value(ranks.virtualTime);
+  return isAhead
+    ? { conditions: [`${rank} >= ${time}`], set: [`${rank} = ${rank} + ${one}`] }
+    : {
+        conditions: [`(attribute_not_exists(${rank}) OR ${rank} < ${time})`],
+        set: [`${rank} = ${expression.value(ranks.virtualTime + 1)}`],
+      };
+}
+
 function openJobsOf(counter: Counter | undefined): OpenJobs {
   const jobs = Object.entries(counter?.open ?? {}).map(([id, since]) => ({ id, since }));
   return { jobs, revision: counter?.revision ?? 0 };
@@ -198,14 +220,14 @@ function windowOf(now: number): number {
   return Math.floor(now / minuteMs);
 }
 
-function limitedUntil(minute: number, now: number): Extract<Counted, { kind: 'limited' }> {
+function limitedUntil(minute: number, now: number): Limited {
   return { kind: 'limited', retryAfterMs: minute * minuteMs - now };
 }
 
-function countedIn(item: PlainItem | undefined, lane: string): Counted {
+function newRankIn(item: PlainItem | undefined, lane: string): number {
   const rank = rankIn(item, lane);
   if (rank === undefined) throw new Error('DynamoDB did not return the counter that it moved.');
-  return { kind: 'counted', rank };
+  return rank;
 }
 
 /** An attribute per lane, not a map: a map would have to be made before its first entry. */

@@ -82,6 +82,16 @@ describe.each<[string, () => Promise<OwnerStore & UploadCounter>]>([
     expect(await count(noon, { owner: 'acme/bob', most: 1 })).toMatchObject({ kind: 'counted' });
   });
 
+  it('counts what it refused for lack of room in its minute, and moves nothing else by it', async () => {
+    const full = { perMinute: 3, most: 1 };
+    expect(await count(noon, { ...full, jobId: 'job_a' })).toEqual({ kind: 'counted', rank: 1 });
+    const before = openIn(await count(noon, full));
+    for (const refused of [1, 2, 3]) await owners.countRefused('acme/ann', { submitsPerMinute: 3 }, noon + refused);
+    expect(await count(noon + 15_000, full)).toEqual({ kind: 'limited', retryAfterMs: 45_000 });
+    expect(openIn(await count(noon + minuteMs, full))).toEqual(before);
+    expect(await count(noon + minuteMs, { most: 2 })).toEqual({ kind: 'counted', rank: 2 });
+  });
+
   it('gives a job that is open no second place', async () => {
     for (const sent of [1, 2, 3]) {
       expect(await count(noon, { jobId: 'job_a', most: 1 })).toEqual({ kind: 'counted', rank: sent });

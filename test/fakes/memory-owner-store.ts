@@ -25,15 +25,12 @@ const fresh: Counter = { minute: 0, inMinute: 0, ranks: {}, open: [], revision: 
 export class MemoryOwnerStore implements OwnerStore, UploadCounter {
   readonly #counters = new Map<string, Counter>();
 
-  async countUpload(
-    owner: string,
-    { submitsPerMinute }: Pick<Limits, 'submitsPerMinute'>,
-    now: number,
-  ): Promise<{ kind: 'counted' } | { kind: 'limited'; retryAfterMs: number }> {
-    const counter = this.#counters.get(`uploads of ${owner}`) ?? fresh;
-    const counted = countInMinute(counter, submitsPerMinute, now);
-    if (counted.kind === 'counted') this.#counters.set(`uploads of ${owner}`, { ...counter, ...counted.window });
-    return counted;
+  async countUpload(owner: string, limits: Pick<Limits, 'submitsPerMinute'>, now: number) {
+    return this.#countInMinute(`uploads of ${owner}`, limits, now);
+  }
+
+  async countRefused(owner: string, limits: Pick<Limits, 'submitsPerMinute'>, now: number): Promise<void> {
+    this.#countInMinute(owner, limits, now);
   }
 
   async count(submit: CountedSubmit, limits: Limits, left?: OpenJobs): Promise<Counted> {
@@ -50,6 +47,17 @@ export class MemoryOwnerStore implements OwnerStore, UploadCounter {
     const ranks = { ...counter.ranks, [lane]: rank };
     this.#counters.set(owner, { ...counted.window, ranks, open, revision: revision + 1 });
     return { kind: 'counted', rank };
+  }
+
+  #countInMinute(
+    name: string,
+    { submitsPerMinute }: Pick<Limits, 'submitsPerMinute'>,
+    now: number,
+  ): { kind: 'counted' } | { kind: 'limited'; retryAfterMs: number } {
+    const counter = this.#counters.get(name) ?? fresh;
+    const counted = countInMinute(counter, submitsPerMinute, now);
+    if (counted.kind === 'counted') this.#counters.set(name, { ...counter, ...counted.window });
+    return counted;
   }
 }
 

@@ -68,10 +68,10 @@ function wrongWithProblem(status: number, headers: TargetAnswer['headers'], text
     : ['is half a problem'];
 }
 
-const countOf: Readonly<Record<string, string>> = {
-  active_jobs_limit: 'owners.count',
-  submit_rate_limit: 'owners.count',
-  upload_rate_limit: 'owners.countUpload',
+const countsOf: Readonly<Record<string, readonly string[]>> = {
+  active_jobs_limit: ['owners.count', 'owners.countRefused'],
+  submit_rate_limit: ['owners.count'],
+  upload_rate_limit: ['owners.countUpload'],
 };
 
 /** Nobody hears of another owner, and nobody's refused request did anything. */
@@ -92,8 +92,8 @@ export function wrongWithEffects(
   if (status >= 400) {
     // Only a count of how often somebody asked may outlive a refusal.
     const code = String((JSON.parse(text) as Record<string, unknown>)['code']);
-    const counting = countOf[code];
-    const did = target.effects.filter(({ call }) => call !== counting);
+    const counts = countsOf[code] ?? [];
+    const did = target.effects.filter(({ call }) => !counts.includes(call));
     if (did.length > 0) wrong.push(`refused, and did ${did.map(({ call }) => call).join(', ')}`);
     if (changed.length > 0) wrong.push(`refused, and changed ${changed.join(', ')}`);
     return wrong;

@@ -394,6 +394,15 @@ describe('a refusal', () => {
     expect((await submit(nth(10))).body['code']).toBe('active_jobs_limit');
   });
 
+  it('for too many unfinished jobs is limited itself: each one reads what may have ended', async () => {
+    gateway.limits = { activeJobs: 1, submitsPerMinute: 4 };
+    const answers: Received[] = [];
+    for (let number = 0; number < 6; number += 1) answers.push(await submit(nth(number)));
+    const full = 'active_jobs_limit';
+    const spent = 'submit_rate_limit';
+    expect(answers.map(({ body }) => body['code'])).toEqual([undefined, full, full, full, spent, spent]);
+  });
+
   it('for too many unfinished jobs lets in no more than have ended, of many at once', async () => {
     gateway.limits = { activeJobs: 60, submitsPerMinute: 1_000 };
     for (let number = 0; number < 60; number += 1) await submit(nth(number));

@@ -217,5 +217,9 @@ function auditOf(calling: Calling): AuditStore {
 }
 
 function ownersOf(calling: Calling): OwnerStore {
-  return { count: async (...count) => await new DynamoOwnerStore(calling('count'), table).count(...count) };
+  return {
+    count: async (...count) => await new DynamoOwnerStore(calling('count'), table).count(...count),
+    countRefused: async (...refused) =>
+      await new DynamoOwnerStore(calling('count refused'), table).countRefused(...refused),
+  };
 }

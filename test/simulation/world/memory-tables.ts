@@ -54,6 +54,8 @@ export class MemoryTables implements Tables {
       },
       owners: {
         count: async (...count) => await through('write', 'count', () => this.#owners.count(...count)),
+        countRefused: async (...refused) =>
+          await through('write', 'count refused', () => this.#owners.countRefused(...refused)),
       },
     };
   }
