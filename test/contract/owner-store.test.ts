@@ -1,4 +1,4 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Counted, OpenJobs, OwnerStore, UploadCounter } from '../../lambdas/domain/ports.ts';
@@ -183,5 +183,17 @@ describe('DynamoOwnerStore', () => {
     const limits = { submitsPerMinute: 5, activeJobs: 5 };
     expect(await owners.count({ ...submit, jobId: 'job_a' }, limits)).toEqual({ kind: 'counted', rank: 31 });
     expect(await owners.count({ ...submit, jobId: 'job_b' }, limits)).toMatchObject({ kind: 'limited' });
+  });
+
+  it('makes counters that the version before can read, which counted the submits of a day', async () => {
+    const TableName = await dynamo.createTable();
+    const owners = new DynamoOwnerStore(dynamo.client, TableName);
+    const submit = { owner: 'acme/ann', jobId: 'job_a', lane: 'default', virtualTime: 0, now: noon };
+    await owners.count(submit, { submitsPerMinute: 5, activeJobs: 5 });
+    await owners.countUpload('acme/ann', { submitsPerMinute: 5 }, noon);
+    const { Items = [] } = await dynamo.client.send(new ScanCommand({ TableName }));
+    const minute = { N: `${noon / minuteMs}` };
+    const readBefore = Items.map((item) => [item['minute'], item['inMinute'], item['day'], item['inDay']]);
+    expect(readBefore).toEqual([1, 2].map(() => [minute, { N: '1' }, { N: '0' }, { N: '0' }]));
   });
 });
