@@ -109,9 +109,6 @@ async function tendRunning(world: World, tick: Tick, job: Job<'running'>): Promi
       return undefined;
     case 'flagged':
       return await freeIfOver(world, vendor, applied.job);
-    case 'left_to_worker':
-      await lookAgain(world, job, nextTick(now));
-      return await world.doorbell.ring(job.lane, job.id);
     case 'pending':
     case 'unreachable':
       return await stillRunning(world, vendor, job, applied);
@@ -199,13 +196,13 @@ async function tendFailed(world: World, tick: Tick, job: Job<'failed'>): Promise
   else await freeIfOver(world, vendor, job);
 }
 
-/** `left_to_worker`: it finished, and this tick copies as many pictures as it can. */
-type Asked = (Applied | { readonly kind: 'left_to_worker' }) & {
+type Asked = Applied & {
   readonly said: VendorWord['kind'];
   readonly isWorking: boolean;
   readonly hasEnded: boolean;
 };
 
+/** Undefined: there was no time left for it. */
 async function ask(
   world: World,
   tick: Tick,
@@ -213,26 +210,37 @@ async function ask(
   job: Job<'running' | 'needs_attention'>,
   vendorJobId: string,
 ): Promise<Asked | undefined> {
-  return await tick.pace.run(job.vendor, async () => {
+  const word = await tick.pace.run(job.vendor, async (): Promise<VendorWord> => {
     if (job.cancelRequestedAt !== undefined) await vendor.cancel(vendorJobId, askSignal(world, tick, askTimeoutMs));
-    const word: VendorWord = await vendor.ask(vendorJobId, askSignal(world, tick, askTimeoutMs));
-    const result = await applyAsked(world, tick, vendor, job, word);
-    return { ...result, said: word.kind, isWorking: word.kind === 'pending', hasEnded: isLastWord(word) };
+    return await vendor.ask(vendorJobId, askSignal(world, tick, askTimeoutMs));
   });
+  if (word === undefined) return undefined;
+  const apply = async () => await applyWord(world, job, vendor, word, askSignal(world, tick, copyTimeoutMs));
+  // Not in the vendor's line: whoever waits for a place among the copies of all vendors must not hold up its questions.
+  const applied = word.kind === 'succeeded' ? await copyInTurn(world, tick, job, apply) : await apply();
+  if (applied === undefined) return undefined;
+  return { ...applied, said: word.kind, isWorking: word.kind === 'pending', hasEnded: isLastWord(word) };
 }
 
-/** A worker may copy what runs, and has more time for it; what is parked nobody else would copy. */
-async function applyAsked(
+/** A worker is rung for what runs and has to wait. Should none come, it is this tick's all the same. */
+async function copyInTurn(
   world: World,
   tick: Tick,
-  vendor: Vendor,
   job: Job<'running' | 'needs_attention'>,
-  word: VendorWord,
-): Promise<Applied | { readonly kind: 'left_to_worker' }> {
-  const apply = async () => await applyWord(world, job, vendor, word, askSignal(world, tick, copyTimeoutMs));
-  if (word.kind !== 'succeeded') return await apply();
-  if (job.state === 'running' && tick.copies.isFull) return { kind: 'left_to_worker' };
-  return await tick.copies.run(apply);
+  copy: () => Promise<Applied>,
+): Promise<Applied | undefined> {
+  if (!tick.copies.isFull) return await tick.copies.run(copy);
+  const rings = job.state === 'running' ? [world.doorbell.ring(job.lane, job.id)] : [];
+  const [rung] = await Promise.allSettled(rings);
+  const applied = await tick.copies.run(async () => {
+    if (tick.shift.signal.aborted) return undefined;
+    const now = await reread(world, job);
+    const isTaken = now?.state !== job.state || now.attempt !== job.attempt;
+    return isTaken ? ({ kind: 'moved_on' } as const) : await copy();
+  });
+  // A bell that can't be reached must not keep the job from its truth: that is told of last.
+  if (rung?.status === 'rejected') throw rung.reason;
+  return applied;
 }
 
 function askSignal(world: World, tick: Tick, timeoutMs: number): AbortSignal {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { reconcileJobs } from '../../lambdas/domain/reconcile-jobs.ts';
+import { attach } from '../../lambdas/domain/watch-job.ts';
 import { shardOf } from '../../lambdas/store/shard.ts';
 import { succeeded, unreachable } from '../fakes/told-vendor.ts';
 import { OperatorGateway } from '../fixtures/operator-gateway.ts';
@@ -48,34 +49,80 @@ it('a lane that can not be read expires nothing: nobody knows how long it was cl
   expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'queued', checkAt: noon + 60_001 });
 });
 
-it('copies few pictures at once, however many jobs are found finished, and rings workers for the others', async () => {
-  const gateway = new OperatorGateway();
-  const { studio } = gateway;
-  for (let nth = 0; nth < 8; nth += 1) {
-    const state = nth < 6 ? 'running' : 'needs_attention';
-    const hold = { token: `token-${nth}` };
-    gateway.put(state, { id: `job_${nth}`, vendorJobId: `v-${nth}`, hold, watchUntil: noon, checkAt: noon + nth });
-    studio.words.set(`v-${nth}`, succeeded);
-  }
-  const fetchResult = studio.fetchResult.bind(studio);
-  let [now, most] = [0, 0];
-  studio.fetchResult = async () => {
-    now += 1;
-    most = Math.max(most, now);
-    for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setImmediate(resolve));
-    now -= 1;
-    return await fetchResult();
-  };
+describe('more jobs than can be copied at once are found finished', () => {
   const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
   const budgets = new Map([['studio', { concurrency: 32, perSecond: Number.POSITIVE_INFINITY }]]);
-  const { errors } = await reconcileJobs(gateway.world, ['default'], budgets, shift);
-  expect(errors).toEqual([]);
-  expect(most).toBe(4);
-  const left = gateway.jobs.all().filter(({ state }) => state !== 'succeeded');
-  expect(left.every(({ state, checkAt }) => state === 'running' && checkAt === noon + 60_001)).toBe(true);
-  const hints = gateway.doorbell.rings.flatMap(({ hint }) => hint ?? []);
-  expect(hints.toSorted()).toEqual(left.map(({ id }) => id).toSorted());
-  expect(left.length).toBeGreaterThan(0);
+  const runningOnes = ['job_0', 'job_1', 'job_2', 'job_3', 'job_4', 'job_5'];
+
+  /** Six that run and two that are parked; a download takes a while. */
+  function finished() {
+    const gateway = new OperatorGateway();
+    const { studio } = gateway;
+    for (let nth = 0; nth < 8; nth += 1) {
+      const state = nth < 6 ? 'running' : 'needs_attention';
+      const hold = { token: `token-${nth}` };
+      gateway.put(state, { id: `job_${nth}`, vendorJobId: `v-${nth}`, hold, watchUntil: noon, checkAt: noon + nth });
+      studio.words.set(`v-${nth}`, succeeded);
+    }
+    const copies = { now: 0, most: 0, made: 0 };
+    const fetchResult = studio.fetchResult.bind(studio);
+    studio.fetchResult = async () => {
+      copies.now += 1;
+      copies.made += 1;
+      copies.most = Math.max(copies.most, copies.now);
+      for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+      copies.now -= 1;
+      return await fetchResult();
+    };
+    return { gateway, copies };
+  }
+
+  const hintsOf = ({ doorbell }: OperatorGateway) => doorbell.rings.flatMap(({ hint }) => hint ?? []);
+  const statesOf = ({ jobs }: OperatorGateway) => [...new Set(jobs.all().map(({ state }) => state))];
+
+  it('copies few at once, and all in one tick although no worker hears a ring', async () => {
+    const { gateway, copies } = finished();
+    expect((await reconcileJobs(gateway.world, ['default'], budgets, shift)).errors).toEqual([]);
+    expect(statesOf(gateway)).toEqual(['succeeded']);
+    expect(copies).toEqual({ now: 0, most: 4, made: 8 });
+    expect(hintsOf(gateway).length).toBeGreaterThan(0);
+    expect(runningOnes).toEqual(expect.arrayContaining(hintsOf(gateway)));
+  });
+
+  it('leaves to a worker what it took up meanwhile', async () => {
+    const { gateway, copies } = finished();
+    const ring = gateway.doorbell.ring.bind(gateway.doorbell);
+    gateway.doorbell.ring = async (lane, hint, delayMs) => {
+      await ring(lane, hint, delayMs);
+      const job = hint === undefined ? undefined : gateway.jobs.get(hint);
+      if (job?.state === 'running') await attach(gateway.world, job);
+    };
+    expect((await reconcileJobs(gateway.world, ['default'], budgets, shift)).errors).toEqual([]);
+    const taken = gateway.jobs.all().filter(({ state }) => state === 'running');
+    expect(taken.length).toBeGreaterThan(0);
+    expect(copies.made).toBe(8 - taken.length);
+  });
+
+  it('copies them although the bell can not be reached, and says so', async () => {
+    const { gateway } = finished();
+    gateway.doorbell.ring = () => Promise.reject(new Error('The bell does not answer.'));
+    const { errors } = await reconcileJobs(gateway.world, ['default'], budgets, shift);
+    expect(errors.length).toBeGreaterThan(0);
+    expect(statesOf(gateway)).toEqual(['succeeded']);
+  });
+
+  it('begins no copy when its time is over', async () => {
+    const { gateway, copies } = finished();
+    const over = new AbortController();
+    const { ask } = gateway.studio;
+    gateway.studio.ask = async (vendorJobId) => {
+      if (vendorJobId === 'v-7') setImmediate(() => over.abort());
+      return await ask.call(gateway.studio, vendorJobId);
+    };
+    await reconcileJobs(gateway.world, ['default'], budgets, { ...shift, signal: over.signal });
+    expect(copies.made).toBe(4);
+    expect(gateway.jobs.all().filter(({ state }) => state !== 'succeeded')).toHaveLength(4);
+  });
 });
 
 describe('what was tried with a parked job is evidence, each answer once', () => {
