@@ -9,6 +9,7 @@ import {
   retentionSettings,
   vendorSettings,
 } from '../lambdas/runtime/env.ts';
+import { wrongWithJobsApiOptions } from '../lambdas/vendors/jobs-api-options.ts';
 import { workerSeconds } from './functions.ts';
 import { environmentSettings } from './settings.ts';
 
@@ -46,6 +47,13 @@ const vendor = z
   .refine(({ baseUrl, privateNetwork }) => privateNetwork === true || isHttpsOrLoopback(baseUrl), {
     path: ['baseUrl'],
     error: 'must be https, unless the vendor is on this machine or privateNetwork is true',
+  })
+  // Else each function would refuse it when it starts. A team's own adapter reads its options itself.
+  .check(({ value, issues }) => {
+    if (value.adapter !== 'jobs-api') return;
+    const input = value.options ?? {};
+    for (const message of wrongWithJobsApiOptions(input, value.dedupe))
+      issues.push({ code: 'custom', path: ['options'], input, message });
   });
 
 const corsOrigin = z.union([

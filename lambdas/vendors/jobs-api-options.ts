@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { DedupeClass } from '../domain/vendor.ts';
 
 /** What VENDORS may say under `options` of a vendor that speaks the keyed jobs API. */
 export const jobsApiOptions = z.strictObject({
@@ -31,10 +32,17 @@ export const jobsApiOptions = z.strictObject({
 
 export type JobsApiOptions = z.infer<typeof jobsApiOptions>;
 
-/** @throws Error naming what is wrong: a deployment fault, found when the function starts. */
-export function readJobsApiOptions(vendor: string, options: unknown): JobsApiOptions {
+/** Looked at before anything is deployed, and when a function starts. */
+export function wrongWithJobsApiOptions(options: unknown, dedupe: DedupeClass): readonly string[] {
   const parsed = jobsApiOptions.safeParse(options);
-  if (parsed.success) return parsed.data;
-  const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new Error(`vendor ${vendor}: options: ${wrong.join('; ')}`);
+  if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  const isBlind = dedupe === 'lookup' && parsed.data.lookupPath === undefined;
+  return isBlind ? ['lookupPath: is required by class lookup: where a job is asked for by our key'] : [];
+}
+
+/** @throws Error naming what is wrong: a deployment fault, found when the function starts. */
+export function readJobsApiOptions(vendor: string, options: unknown, dedupe: DedupeClass): JobsApiOptions {
+  const wrong = wrongWithJobsApiOptions(options, dedupe);
+  if (wrong.length > 0) throw new Error(`vendor ${vendor}: options: ${wrong.join('; ')}`);
+  return jobsApiOptions.parse(options);
 }

@@ -58,11 +58,7 @@ export class JobsApiVendor implements Vendor {
     this.name = config.name;
     this.traits = config.traits;
     this.config = config;
-    this.options = readJobsApiOptions(config.name, config.options);
-    if (config.traits.dedupe === 'lookup' && this.options.lookupPath === undefined)
-      throw new Error(
-        `vendor ${config.name}: dedupe lookup needs options.lookupPath: where a job is asked for by our key`,
-      );
+    this.options = readJobsApiOptions(config.name, config.options, config.traits.dedupe);
     this.world = world;
     this.context = { network: config.network, clock: world.clock };
     this.find = this.finder();

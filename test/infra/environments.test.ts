@@ -65,11 +65,24 @@ describe('environments', () => {
       { sendTimeoutMs: 240_001 },
       'dev.vendors.images.sendTimeoutMs: must be at most',
     ],
+    [
+      'lookup without a place to look',
+      { dedupe: 'lookup' },
+      'dev.vendors.images.options: lookupPath: is required by class lookup',
+    ],
+    ['an option misspelled', { options: { lookupPaht: '/jobs?key={key}' } }, 'dev.vendors.images.options: '],
     ['a dedupe class that does not exist', { dedupe: 'maybe' }, 'dev.vendors.images.dedupe'],
   ])('a vendor with %s names itself', (_case, changes, named) => {
     const { vendors } = environmentSettings().dev;
     const settings = { ...environmentSettings().dev, vendors: { images: { ...vendors['images'], ...changes } } };
     expect(() => parseEnvironment('dev', settings)).toThrow(named);
+  });
+
+  test("a team's own adapter reads its options itself", () => {
+    const { vendors } = environmentSettings().dev;
+    const own = { ...vendors['images'], adapter: 'acme', dedupe: 'lookup', options: { model: 'x' } };
+    const settings = { ...environmentSettings().dev, vendors: { images: own } };
+    expect(parseEnvironment('dev', settings).vendors['images']).toMatchObject({ options: { model: 'x' } });
   });
 
   test('every wrong setting is named at once', () => {

@@ -45,7 +45,7 @@ describe('createVendors', () => {
     ['credentials', { baseUrl: 'https://key@vendor.example' }],
     ['query', { baseUrl: 'https://vendor.example?x=1' }],
     ['needs dedupeMs', { dedupe: 'replay' }],
-    ['needs options.lookupPath', { dedupe: 'lookup' }],
+    ['options: lookupPath: is required by class lookup', { dedupe: 'lookup' }],
     ['options: lookupPath', { options: { lookupPath: '/by-key' } }],
     ['options', { options: { lookupPaht: '/by-key/{key}' } }],
   ])('%s: a deployment that can not work does not start', (message, over) => {
