@@ -35,7 +35,7 @@ export async function accept(
   const change = { vendorJobId, watchUntil, runUntil, startedAt: now, checkAt: Math.max(watchUntil, nextTick(now)) };
   const moved = await world.jobs.move(move('accept', job, change));
   if (moved.kind === 'moved') return tell(world, moved.job);
-  return await afterRefusal(world, job, vendorJobId, moved.actual);
+  return await afterRefusal(world, job, { vendorJobId, isNew: linked.isNew }, moved.actual);
 }
 
 export async function linkVendorJob(
@@ -52,10 +52,16 @@ function tell(world: World, job: Job<'running'>): Accepted {
   return { kind: 'running', job };
 }
 
+interface Receipt {
+  readonly vendorJobId: string;
+  /** Nobody brought it before. */
+  readonly isNew: boolean;
+}
+
 async function afterRefusal(
   world: World,
   job: Job<'dispatching' | 'needs_attention'>,
-  vendorJobId: string,
+  { vendorJobId, isNew }: Receipt,
   actual: Job | undefined,
 ): Promise<Accepted> {
   if (actual === undefined) return { kind: 'moved_on', actual };
@@ -68,15 +74,17 @@ async function afterRefusal(
   if (actual.vendorJobId !== undefined && actual.vendorJobId !== vendorJobId) {
     return await conflict(world, job, vendorJobId, `${actual.id} as ${actual.vendorJobId}`);
   }
-  if (actual.state !== 'needs_attention') return await tooLate(world, actual, vendorJobId);
+  if (actual.state !== 'needs_attention') return await tooLate(world, actual, { vendorJobId, isNew });
   if (actual.hold !== undefined) return { kind: 'moved_on', actual };
   const noted = await world.jobs.move(move('note', actual, { vendorJobId, checkAt: nextTick(world.clock.now()) }));
   return noted.kind === 'moved' ? { kind: 'noted', job: noted.job } : { kind: 'moved_on', actual: noted.actual };
 }
 
 /** It was given up, or goes to the vendor once more: nobody will look at what the vendor took, unless a person does. */
-async function tooLate(world: World, actual: Job, vendorJobId: string): Promise<Accepted> {
-  if (actual.vendorJobId === undefined) await noteUnexpected(world, actual, vendorJobId);
+async function tooLate(world: World, actual: Job, { vendorJobId, isNew }: Receipt): Promise<Accepted> {
+  // A job that ended with the answer to its send names no vendor job; the link of that one was there before the end.
+  const isItsEnd = actual.state === 'succeeded' && !isNew;
+  if (actual.vendorJobId === undefined && !isItsEnd) await noteUnexpected(world, actual, vendorJobId);
   return { kind: 'moved_on', actual };
 }
 

@@ -48,7 +48,8 @@ export type Moved<T extends Transition> =
   | { readonly kind: 'refused'; readonly actual: Job | undefined };
 
 export type Linked =
-  | { readonly kind: 'linked' }
+  /** `isNew`: it was said for the first time. */
+  | { readonly kind: 'linked'; readonly isNew: boolean }
   | { readonly kind: 'owned'; readonly jobId: string; readonly generation: number };
 
 export type Followed =

@@ -113,10 +113,10 @@ export class DynamoJobStore implements JobStore {
       Item: marshall({ ...linkKey(vendor, vendorJobId), jobId, generation, ttl }),
       ConditionExpression: 'attribute_not_exists(pk)',
     });
-    if (put.kind === 'written') return { kind: 'linked' };
+    if (put.kind === 'written') return { kind: 'linked', isNew: true };
     const owner = linkItem.parse(put.old);
     const isOurs = owner.jobId === jobId && owner.generation === generation;
-    return isOurs ? { kind: 'linked' } : { kind: 'owned', ...owner };
+    return isOurs ? { kind: 'linked', isNew: false } : { kind: 'owned', ...owner };
   }
 
   async vendorJobOwner(vendor: string, vendorJobId: string): Promise<z.infer<typeof linkItem> | undefined> {

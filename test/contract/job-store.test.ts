@@ -164,13 +164,13 @@ describe.each([
   describe('vendor jobs', () => {
     it('belong to the first job and generation that names them', async () => {
       expect(await jobs.vendorJobOwner('studio', 'v1')).toBeUndefined();
-      expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 1, keptUntil)).toEqual({ kind: 'linked' });
-      expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 1, keptUntil)).toEqual({ kind: 'linked' });
+      expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 1, keptUntil)).toEqual({ kind: 'linked', isNew: true });
+      expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 1, keptUntil)).toEqual({ kind: 'linked', isNew: false });
       const owned = { kind: 'owned', jobId: 'job_a', generation: 1 };
       expect(await jobs.linkVendorJob('studio', 'v1', 'job_b', 1, keptUntil)).toEqual(owned);
       expect(await jobs.linkVendorJob('studio', 'v1', 'job_a', 2, keptUntil)).toEqual(owned);
       expect(await jobs.vendorJobOwner('studio', 'v1')).toEqual({ jobId: 'job_a', generation: 1 });
-      expect(await jobs.linkVendorJob('other', 'v1', 'job_b', 1, keptUntil)).toEqual({ kind: 'linked' });
+      expect(await jobs.linkVendorJob('other', 'v1', 'job_b', 1, keptUntil)).toEqual({ kind: 'linked', isNew: true });
     });
   });
 

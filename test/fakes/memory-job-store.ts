@@ -105,7 +105,7 @@ export class MemoryJobStore implements JobStore {
     if (owner === undefined) this.#links.set(key, { jobId, generation });
     if (owner === undefined && keptUntil !== undefined) this.keptUntil.set(vendorJobId, keptUntil);
     const isOurs = owner === undefined || (owner.jobId === jobId && owner.generation === generation);
-    return isOurs ? { kind: 'linked' } : { kind: 'owned', ...owner };
+    return isOurs ? { kind: 'linked', isNew: owner === undefined } : { kind: 'owned', ...owner };
   }
 
   async vendorJobOwner(

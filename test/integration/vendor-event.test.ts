@@ -192,6 +192,15 @@ describe('what the vendor says of a job with which it has nothing to do any more
     expect(await gateway.evidence.read('job_a')).toMatchObject([{ what, detail: { vendorJobId: 'vendor-job-7' } }]);
   });
 
+  it('is nothing new where another answer to the same send was its picture, unless it names another vendor job', async () => {
+    gateway.put('succeeded', { vendorJobId: undefined });
+    await gateway.jobs.linkVendorJob('studio', 'vendor-job-1', 'job_a', 1, noon);
+    await accept(gateway.world, storedJob('dispatching'), 'vendor-job-1', noon);
+    expect([await whatOf(), gateway.notices]).toEqual([[], []]);
+    await accept(gateway.world, storedJob('dispatching'), 'vendor-job-2', noon);
+    expect(await whatOf()).toEqual(['vendor_has_it_while_succeeded']);
+  });
+
   it('is nothing new where the job ended with that answer', async () => {
     gateway.put('succeeded');
     await accept(gateway.world, storedJob('dispatching'), 'vendor-job-1', noon);
