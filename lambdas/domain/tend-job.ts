@@ -12,7 +12,7 @@ import { recordEvidence, recordOnce } from './record-evidence.ts';
 import { settleLostSend } from './send-job.ts';
 import { expire, flagLost, flagUnknown } from './settle-job.ts';
 import { askTimeoutMs, nextTick } from './timing.ts';
-import { isLastWord, type Vendor, type VendorWord } from './vendor.ts';
+import { isLastWord, type Vendor, type VendorResult, type VendorWord } from './vendor.ts';
 import type { VendorPace } from './vendor-pace.ts';
 import type { Shift } from './watch-job.ts';
 import type { World } from './world.ts';
@@ -217,7 +217,7 @@ async function ask(
   if (word === undefined) return undefined;
   const apply = async () => await applyWord(world, job, vendor, word, askSignal(world, tick, copyTimeoutMs));
   // Not in the vendor's line: whoever waits for a place among the copies of all vendors must not hold up its questions.
-  const applied = word.kind === 'succeeded' ? await copyInTurn(world, tick, job, apply) : await apply();
+  const applied = word.kind === 'succeeded' ? await copyInTurn(world, tick, job, word.result, apply) : await apply();
   if (applied === undefined) return undefined;
   return { ...applied, said: word.kind, isWorking: word.kind === 'pending', hasEnded: isLastWord(word) };
 }
@@ -227,20 +227,29 @@ async function copyInTurn(
   world: World,
   tick: Tick,
   job: Job<'running' | 'needs_attention'>,
+  result: VendorResult,
   copy: () => Promise<Applied>,
 ): Promise<Applied | undefined> {
   if (!tick.copies.isFull) return await tick.copies.run(copy);
   const rings = job.state === 'running' ? [world.doorbell.ring(job.lane, job.id)] : [];
   const [rung] = await Promise.allSettled(rings);
-  const applied = await tick.copies.run(async () => {
-    if (tick.shift.signal.aborted) return undefined;
-    const now = await reread(world, job);
-    const isTaken = now?.state !== job.state || now.attempt !== job.attempt;
-    return isTaken ? ({ kind: 'moved_on' } as const) : await copy();
-  });
+  // Nobody waits with a picture in memory: whose answer was the picture is asked again by the next tick.
+  const applied = result.kind === 'bytes' ? undefined : await tick.copies.run(() => copyIfLeft(world, tick, job, copy));
   // A bell that can't be reached must not keep the job from its truth: that is told of last.
   if (rung?.status === 'rejected') throw rung.reason;
   return applied;
+}
+
+async function copyIfLeft(
+  world: World,
+  tick: Tick,
+  job: Job<'running' | 'needs_attention'>,
+  copy: () => Promise<Applied>,
+): Promise<Applied | undefined> {
+  if (tick.shift.signal.aborted) return undefined;
+  const now = await reread(world, job);
+  const isTaken = now?.state !== job.state || now.attempt !== job.attempt;
+  return isTaken ? { kind: 'moved_on' } : await copy();
 }
 
 function askSignal(world: World, tick: Tick, timeoutMs: number): AbortSignal {

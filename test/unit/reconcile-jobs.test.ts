@@ -111,6 +111,19 @@ describe('more jobs than can be copied at once are found finished', () => {
     expect(statesOf(gateway)).toEqual(['succeeded']);
   });
 
+  it('keeps no picture in memory that has to wait: its job is asked again', async () => {
+    const { gateway, copies } = finished();
+    const bytes = { kind: 'bytes', bytes: new Uint8Array(1), contentType: 'image/png' } as const;
+    for (let nth = 0; nth < 8; nth += 1) gateway.studio.words.set(`v-${nth}`, { kind: 'succeeded', result: bytes });
+    await reconcileJobs(gateway.world, ['default'], budgets, shift);
+    expect(copies.made).toBe(4);
+    const left = gateway.jobs.all().filter(({ state }) => state === 'running');
+    expect(hintsOf(gateway).toSorted()).toEqual(left.map(({ id }) => id).toSorted());
+    await gateway.clock.advance(60_000);
+    await reconcileJobs(gateway.world, ['default'], budgets, { ...shift, endsAt: gateway.clock.now() + 300_000 });
+    expect(statesOf(gateway)).toEqual(['succeeded']);
+  });
+
   it('begins no copy when its time is over', async () => {
     const { gateway, copies } = finished();
     const over = new AbortController();
