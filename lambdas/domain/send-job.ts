@@ -46,10 +46,12 @@ export async function sendJob(
   const outcome = await submitOnce(world, vendor, job, submission);
   await noteOutcome(world, job, outcome);
   const isWell = outcome.kind !== 'account-refused' && outcome.kind !== 'not-sent';
-  const hasReopened = stay.probing && isWell && (await reopen(world, job, stay.since));
+  // A lane that can't be opened just now must not cost its probe the receipt.
+  const [reopened] = await Promise.allSettled([stay.probing && isWell ? reopen(world, job, stay.since) : false]);
   const next = afterSend(job, outcome, vendor.traits, world.clock.now());
   const sent = await follow(world, vendor, job, next, shift, stay.since);
-  if (hasReopened) await fill(world, job.lane);
+  if (reopened.status === 'rejected') throw reopened.reason;
+  if (reopened.value) await fill(world, job.lane);
   return sent;
 }
 

@@ -64,6 +64,18 @@ it('a probe that is answered opens its lane, and rings for as many as have room'
   expect(first).toEqual({ lane: 'default', hint: 'job_b', delayMs: 0 });
 });
 
+it('a probe keeps its receipt although its lane can not be opened, and fails only then', async () => {
+  const gateway = new OperatorGateway();
+  gateway.put('queued', { picture: undefined });
+  await gateway.jobs.putRequest('job_a', 'submit-1', { parameters: {}, metadata: undefined, consent: undefined });
+  gateway.lanes.put({ ...gateway.lanes.get('default'), state: 'tripped', since: noon, notBefore: noon });
+  gateway.lanes.change = () => Promise.reject(new Error('The table does not answer.'));
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  const dispatched = dispatchJob(gateway.world, { lane: 'default', hint: undefined }, shift);
+  await expect(dispatched).rejects.toThrow('does not answer');
+  expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'running', vendorJobId: 'vendor-job-1' });
+});
+
 it('tells the followers of an end before the worker fails, whatever fails after it', async () => {
   const gateway = new OperatorGateway();
   gateway.put('running', { followers: ['socket-1'] });
