@@ -12,11 +12,7 @@ const tried = [
   'lookup: one job',
   'inflight: one job',
   'none: refused',
-  'none: synchronous',
   'none: over its deadline, then done',
-  'replay: a vendor that forgets its keys while a worker stalls',
-  'replay: webhooks, answer lost',
-  'lookup: never arrived',
   'submit: one action, sent twice',
 ];
 

@@ -1,4 +1,5 @@
-import { explore, exploreCrashPairs, type Explored, type Found, type Share } from './explore.ts';
+import { deployments, mendedSince, type Deployment } from './deployments.ts';
+import { explore, exploreCrashes, exploreCrashPairs, type Explored, type Found, type Share } from './explore.ts';
 import { exploreLiveness } from './liveness.ts';
 import { randomRun } from './random-run.ts';
 import type { Scenario } from './scenario.ts';
@@ -14,6 +15,8 @@ export type Task =
   | { readonly level: 'A dynamo'; readonly scenario: string }
   /** Every pair of crashes in a scenario, or a share of them. */
   | ({ readonly level: 'A pairs'; readonly scenario: string } & Share)
+  /** Every crash in a scenario while the version before still works beside this one. */
+  | { readonly level: 'A versions'; readonly scenario: string; readonly deployment: Deployment }
   /** A scenario whose worker dies at each effect, and nobody hears anything from then on. */
   | { readonly level: 'C' | 'C dynamo'; readonly scenario: string }
   /** One long run of everything at once. */
@@ -41,6 +44,8 @@ async function performed(task: Task, stopAtFirst: boolean): Promise<Explored> {
       return await explore(overDynamo(named(task.scenario)), { mostPairs: 0, stopAtFirst, pick: () => 0 });
     case 'A pairs':
       return await exploreCrashPairs(named(task.scenario), task);
+    case 'A versions':
+      return await exploreCrashes({ ...named(task.scenario), versionOf: deployments[task.deployment] });
     case 'C':
       return await exploreLiveness(named(task.scenario));
     case 'C dynamo':
@@ -59,6 +64,8 @@ export function nameOf(task: Task): string {
   switch (task.level) {
     case 'B':
       return `B SEED=${task.seed}`;
+    case 'A versions':
+      return `A ${task.deployment}: ${task.scenario}`;
     case 'A dynamo':
     case 'C dynamo':
       return `${task.level}: ${task.scenario}`;
@@ -97,6 +104,7 @@ export function plannedTasks({ seed, pairs, first, tables }: Planning): readonly
   const overMemory = [
     ...names.map((scenario): Task => ({ level: 'A', scenario, mostPairs, seed })),
     ...names.map((scenario): Task => ({ level: 'C', scenario })),
+    ...names.filter((name) => !mendedSince.includes(name)).flatMap(versionTasks),
     ...(pairs === 'all' ? names.flatMap(pairTasks) : []),
   ];
   const overAdapters = [
@@ -105,6 +113,11 @@ export function plannedTasks({ seed, pairs, first, tables }: Planning): readonly
   ];
   const tasks = [...(tables === 'dynamo' ? [] : overMemory), ...(tables === 'memory' ? [] : overAdapters)];
   return tasks.toSorted((a, b) => Number(nameOf(b) === first) - Number(nameOf(a) === first));
+}
+
+function versionTasks(scenario: string): readonly Task[] {
+  const names = Object.keys(deployments) as Deployment[];
+  return names.map((deployment): Task => ({ level: 'A versions', scenario, deployment }));
 }
 
 /** The longest scenarios have some 30,000 pairs: in shares, so that no core is left with one of them at the end. */

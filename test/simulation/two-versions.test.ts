@@ -1,29 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { deployments, mendedSince, previousVersion } from './deployments.ts';
 import { exploreCrashes } from './explore.ts';
 import { scenarios } from './scenarios.ts';
-import type { Setup } from './world/setup.ts';
-import { thisVersion, type Version } from './world/version.ts';
-
-/** Kept by `npm run keep-version` when a version is released. */
-const kept: unknown = await import(new URL('previous-version/domain.mjs', import.meta.url).href);
-const previousVersion = kept as Version;
-
-/** What the kept version does wrong by itself, mended since: beside it, this one can't do better. Empty it with the next. */
-const mendedSince: readonly string[] = [
-  'none: the account is refused for longer than a job may be tried, then throttled',
-];
-
-/** A deployment replaces functions one by one, and the old ones' sandboxes work on for minutes. */
-const deployments: Readonly<Record<string, NonNullable<Setup['versionOf']>>> = {
-  'old workers, new ticks': (role) => (role === 'worker' ? previousVersion : thisVersion),
-  'every other sandbox old': (_role, nth) => (nth % 2 === 0 ? previousVersion : thisVersion),
-};
 
 const shared = scenarios.filter(({ name }) => !mendedSince.includes(name));
 
-describe.each(Object.entries(deployments))('two versions at once: %s', (_name, versionOf) => {
+/** Every other crash each, for the time they take: `npm run simulate` tries them all. */
+const halves = Object.entries(deployments).map(([name, versionOf], share) => ({ name, versionOf, share }));
+
+describe.each(halves)('two versions at once: $name', ({ versionOf, share }) => {
   it.each(shared)('$name', { timeout: 120_000 }, async (scenario) => {
-    const { found } = await exploreCrashes({ ...scenario, versionOf });
+    const { found } = await exploreCrashes({ ...scenario, versionOf }, { share, shares: 2 });
     expect(found).toEqual([]);
   });
 });
