@@ -51,7 +51,7 @@ it('says until when a vendor asked us to wait: opening it, or raising its cap, b
   await gateway.lanes.backOff('default', gateway.clock.now() + 60_000);
   const { restsUntil } = laneSchema.parse((await change({ cap: 4 })).body);
   expect(restsUntil).toBe(new Date(gateway.clock.now() + 60_000).toISOString());
-  gateway.clock.advance(60_000);
+  await gateway.clock.advance(60_000);
   expect(laneListSchema.parse((await list()).body).lanes[0]).toMatchObject({ lane: 'default', restsUntil: null });
 });
 

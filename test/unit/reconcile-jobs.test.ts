@@ -127,10 +127,10 @@ describe('more jobs than can be copied at once are found finished', () => {
   it('begins no copy when its time is over', async () => {
     const { gateway, copies } = finished();
     const over = new AbortController();
-    const { ask } = gateway.studio;
+    const ask = gateway.studio.ask.bind(gateway.studio);
     gateway.studio.ask = async (vendorJobId) => {
       if (vendorJobId === 'v-7') setImmediate(() => over.abort());
-      return await ask.call(gateway.studio, vendorJobId);
+      return await ask(vendorJobId);
     };
     await reconcileJobs(gateway.world, ['default'], budgets, { ...shift, signal: over.signal });
     expect(copies.made).toBe(4);
