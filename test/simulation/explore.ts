@@ -8,6 +8,7 @@ import {
   type FaultPlan,
 } from './world/faults.ts';
 import { isTerminal } from '../../lambdas/domain/job.ts';
+import { tickMs } from '../../lambdas/domain/timing.ts';
 import { Simulation } from './world/simulation.ts';
 import type { Violation } from './world/watchdog.ts';
 import { lane, type Scenario } from './scenario.ts';
@@ -23,12 +24,12 @@ const usualQuietMs = 5 * 60_000;
 
 /**
  * One run of a scenario: until nothing moves any more, whatever went wrong at the planned effects. `endsAtRest`: as soon
- * as every job is at its end, instead of after some more ticks that find nothing to do.
+ * as every job is at its end, instead of after some more ticks that find nothing to do. `faults`: how many are planned.
  */
 export async function run(
   scenario: Scenario,
   plan: FaultPlan,
-  { endsAtRest = false }: { readonly endsAtRest?: boolean } = {},
+  { endsAtRest = false, faults = 1 }: { readonly endsAtRest?: boolean; readonly faults?: number } = {},
 ): Promise<Report> {
   const simulation = simulationOf(scenario, plan);
   const { timeline, watchdog } = simulation;
@@ -37,9 +38,10 @@ export async function run(
   scenario.begin(simulation);
   const isDone = () => endsAtRest && isAtRest(simulation);
   await timeline.runUntil(begunAt + (scenario.quietMs ?? usualQuietMs), isDone);
-  // Settled looks the same before and after two more ticks; what never settles is judged as it stands.
+  // Settled looks the same before and after two more ticks for each fault, which may have been all that a tick did; what
+  // never settles is judged as it stands.
   for (let seen = stateOf(simulation); timeline.now() < begunAt + most && !isDone();) {
-    await timeline.runUntil(timeline.now() + 120_000, isDone);
+    await timeline.runUntil(timeline.now() + 2 * tickMs * faults, isDone);
     const now = stateOf(simulation);
     if (now === seen && simulation.isIdle) break;
     seen = now;
@@ -209,7 +211,7 @@ async function tryOut(
   explored: Explored,
   endsAtRest = false,
 ): Promise<Report> {
-  const report = await run(scenario, placed.length === 0 ? noFaults : planOf(placed), { endsAtRest });
+  const report = await run(scenario, planOf(placed), { endsAtRest, faults: Math.max(1, placed.length) });
   explored.runs += 1;
   if (report.violations.length > 0) {
     const faults = placed.map(({ number, fault }) =>
