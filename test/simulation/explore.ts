@@ -1,3 +1,5 @@
+import { isTerminal } from '../../lambdas/domain/job.ts';
+import { tickMs } from '../../lambdas/domain/timing.ts';
 import {
   crashesOf,
   describeFault,
@@ -7,8 +9,6 @@ import {
   type Fault,
   type FaultPlan,
 } from './world/faults.ts';
-import { isTerminal } from '../../lambdas/domain/job.ts';
-import { tickMs } from '../../lambdas/domain/timing.ts';
 import { Simulation } from './world/simulation.ts';
 import type { Violation } from './world/watchdog.ts';
 import { lane, type Scenario } from './scenario.ts';

@@ -3,6 +3,7 @@ import type { DedupeClass } from '../../lambdas/domain/vendor.ts';
 import type { Report } from './explore.ts';
 import { changeLaneAfter, lane, settleAfter } from './scenario.ts';
 import { App } from './world/app.ts';
+import { featureIn } from './world/feature.ts';
 import { faultsOf, type Effect, type Fault } from './world/faults.ts';
 import { Random } from './world/random.ts';
 import { Simulation } from './world/simulation.ts';
@@ -75,18 +76,7 @@ function faultAt(random: Random, effect: Effect, rate: number): Fault | undefine
   return faults[random.below(faults.length)];
 }
 
-const feature = {
-  name: 'upscale',
-  vendor: 'v',
-  adapterVersion: 1,
-  lane,
-  maxQueueMs: 3_600_000,
-  maxRunMs: 60_000,
-  typicalRunMs: 3_000,
-  picture: { accepts: ['image/png'], maxBytes: 10_000, maxPixels: 100 },
-  needsConsent: false,
-  readParameters: (sent: object) => ({ kind: 'read', parameters: { ...sent } }) as const,
-};
+const feature = featureIn(lane, 60_000);
 
 function trouble(simulation: Simulation, random: Random): readonly App[] {
   const catalogue = { named: () => feature, all: () => [feature] };

@@ -3,6 +3,7 @@ import { jobIdOf, sha256Of } from '../../../lambdas/domain/idempotency.ts';
 import { inputKeyOf, ownerOf } from '../../../lambdas/domain/job.ts';
 import { submitJob, type SubmitWorld } from '../../../lambdas/domain/submit-job.ts';
 import { lane, none, type Scenario } from '../scenario.ts';
+import { featureIn } from '../world/feature.ts';
 import { otherPicture, picture } from '../world/picture.ts';
 import type { Simulation } from '../world/simulation.ts';
 import type { SimulatedWorld } from '../world/world-of.ts';
@@ -11,18 +12,7 @@ const principal = { tenant: 'team', user: 'ada', kind: 'key', scopes: ['jobs'] }
 const key = 'tap-1';
 const id = jobIdOf(ownerOf(principal.tenant, principal.user), key);
 
-const feature = {
-  name: 'upscale',
-  vendor: 'v',
-  adapterVersion: 1,
-  lane,
-  maxQueueMs: 3_600_000,
-  maxRunMs: 30_000,
-  typicalRunMs: 3_000,
-  picture: { accepts: ['image/png'], maxBytes: 10_000, maxPixels: 100 },
-  needsConsent: false,
-  readParameters: (sent: object) => ({ kind: 'read', parameters: { ...sent } }) as const,
-};
+const feature = featureIn(lane, 30_000);
 
 function submitWorldOf(simulation: Simulation, world: SimulatedWorld, submitsPerMinute: number) {
   return {
