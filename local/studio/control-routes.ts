@@ -28,6 +28,9 @@ export async function serveControl(studio: StudioParts, exchange: Exchange, path
     case 'DELETE /control/faults':
       studio.faults.clear();
       return answerJson(exchange, 200, { faults: [] });
+    case 'POST /control/hurry':
+      studio.faults.hurry();
+      return answerJson(exchange, 200, { faults: studio.faults.list() });
     case 'PUT /control/api-keys':
       return putApiKeys(studio, exchange);
     case 'POST /control/reset':

@@ -10,10 +10,16 @@ interface Posted {
 export class FaultBoard {
   #posted: Posted[] = [];
   #clearing = new AbortController();
+  #hurrying = new AbortController();
 
   /** Aborts when the faults are next cleared: whatever a fault holds up ends with it. */
   get cleared(): AbortSignal {
     return this.#clearing.signal;
+  }
+
+  /** Aborts when the runs that a fault draws out are next told to end, as if their seconds were over. */
+  get hurried(): AbortSignal {
+    return this.#hurrying.signal;
   }
 
   post(fault: Fault): void {
@@ -25,6 +31,14 @@ export class FaultBoard {
     const clearing = this.#clearing;
     this.#clearing = new AbortController();
     clearing.abort();
+    this.hurry();
+  }
+
+  /** Ends what run faults draw out just now. All faults stay on, for what comes. */
+  hurry(): void {
+    const hurrying = this.#hurrying;
+    this.#hurrying = new AbortController();
+    hurrying.abort();
   }
 
   list(): { fault: Fault; timesLeft: number | null }[] {

@@ -115,7 +115,8 @@ export const faultSchema = z.discriminatedUnion('point', [
  * for this status (both are tried again); `reorder` sends the start after the end.
  * result: `drop` cuts the connection in mid-picture.
  * run: `slow` waits before the work; `fail` ends the job as failed; `ticks` reports progress without any work and
- * hands the input back.
+ * hands the input back. What they draw out ends before its seconds are over by POST /control/hurry, and when faults are
+ * cleared.
  */
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultPoint = Fault['point'];

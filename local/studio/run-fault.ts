@@ -8,17 +8,17 @@ export async function playRunFault(
   fault: FaultAt<'run'>,
   input: Buffer,
   watch: Watch,
-  cleared: AbortSignal,
+  hurried: AbortSignal,
 ): Promise<WorkOutcome | undefined> {
   switch (fault.fault) {
     case 'slow':
-      await tick(fault.seconds, 1, 50, watch, cleared);
+      await tick(fault.seconds, 1, 50, watch, hurried);
       return watch.signal.aborted ? { outcome: 'stopped' } : undefined;
     case 'fail':
-      await tick(fault.seconds, 1, 50, watch, cleared);
+      await tick(fault.seconds, 1, 50, watch, hurried);
       return watch.signal.aborted ? { outcome: 'stopped' } : { outcome: 'failed', reason: fault.error };
     case 'ticks':
-      await tick(fault.seconds, fault.perSecond, 100, watch, cleared);
+      await tick(fault.seconds, fault.perSecond, 100, watch, hurried);
       if (watch.signal.aborted) return { outcome: 'stopped' };
       return { outcome: 'made', picture: { bytes: input, facts: await describePicture(input) } };
   }
@@ -30,9 +30,9 @@ async function tick(
   perSecond: number,
   lastPercent: number,
   watch: Watch,
-  cleared: AbortSignal,
+  hurried: AbortSignal,
 ): Promise<void> {
-  const signal = AbortSignal.any([watch.signal, cleared]);
+  const signal = AbortSignal.any([watch.signal, hurried]);
   const startedAtMs = performance.now();
   const ticks = Math.max(1, Math.round(seconds * perSecond));
   for (let index = 1; index <= ticks; index += 1) {

@@ -112,7 +112,7 @@ export class Runner {
     try {
       const input = await this.#parts.pictures.readInput(job.id);
       const fault = this.#parts.faults.take('run', job.order.feature);
-      const faulted = fault && (await playRunFault(fault, input, watch, this.#parts.faults.cleared));
+      const faulted = fault && (await playRunFault(fault, input, watch, this.#parts.faults.hurried));
       const outcome = faulted ?? (await this.#parts.work(job, input, watch));
       if (outcome.outcome === 'stopped') return 'stopped';
       if (outcome.outcome === 'failed') return { status: 'failed', error: outcome.reason };

@@ -30,7 +30,7 @@ describe('kill -9 of the whole gateway', () => {
     const api = new Api(gateway.url, { 'X-API-Key': localDemoKey });
     const studio = new Studio(gateway.studioUrl, dataDir);
     const picture = await drawPicture();
-    await studio.fault({ point: 'run', fault: 'ticks', perSecond: 4, seconds: 15, times: 2 });
+    await studio.fault({ point: 'run', fault: 'ticks', perSecond: 4, seconds: 3_600, times: 2 });
     const submitted = await Promise.all(
       Array.from({ length: 12 }, (_, index) => api.submit({ feature: 'stylize', picture, key: `action-${index}` })),
     );
@@ -39,6 +39,7 @@ describe('kill -9 of the whole gateway', () => {
       const running = (await jobs()).filter(({ status, progress }) => status === 'running' && progress !== null);
       return running.length === 2 || undefined;
     });
+    await studio.struck('run');
     await gateway.crash();
     await expect(api.job(submitted[0]?.job.id ?? '')).rejects.toThrow();
     // The vendor knows nothing of it, and goes on.
@@ -47,6 +48,7 @@ describe('kill -9 of the whole gateway', () => {
 
     const statuses = (await jobs()).map(({ status }) => status).toSorted();
     expect(statuses.filter((status) => status === 'queued')).toHaveLength(10);
+    await studio.hurry();
     const done = await Promise.all(submitted.map(({ job }) => api.done(job.id, 150_000)));
     expect(done.map(({ status }) => status)).toEqual(done.map(() => 'succeeded'));
     const ledger = await studio.ledger();

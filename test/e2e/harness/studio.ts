@@ -62,6 +62,19 @@ export class Studio {
     return postedSchema.parse(await this.#control('GET', 'faults')).faults;
   }
 
+  /** Waits until every fault of the point that strikes a number of times has struck as often. */
+  async struck(point: Fault['point']): Promise<void> {
+    await eventually(`all faults at ${point} have struck`, async () => {
+      const left = (await this.faults()).filter(({ fault, timesLeft }) => fault.point === point && timesLeft !== null);
+      return left.length === 0 || undefined;
+    });
+  }
+
+  /** Ends the runs that faults draw out just now. */
+  async hurry(): Promise<void> {
+    await this.#control('POST', 'hurry');
+  }
+
   async restartCounters(): Promise<void> {
     await this.#control('DELETE', 'ledger');
   }

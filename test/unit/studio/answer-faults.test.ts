@@ -80,6 +80,25 @@ describe('faults at run', () => {
     await studio.jobWith(id, 'succeeded');
   });
 
+  test.each([
+    ['fail', 'failed'],
+    ['ticks', 'succeeded'],
+  ] as const)('%s ends when it is hurried, and the next is drawn out again', async (fault, end) => {
+    const studio = await openStudio();
+    const drawnOut = { point: 'run', fault, seconds: 3_600, ...(fault === 'ticks' && { perSecond: 1 }) };
+    await studio.fault({ ...drawnOut, times: 1 });
+    const { id } = await studio.accepted();
+    const struck = async () => (await studio.get('/control/faults')).json();
+    await expect.poll(struck, { timeout: 20_000 }).toEqual({ faults: [] });
+    await studio.fault({ ...drawnOut, times: 1 });
+    await studio.hurry();
+    await studio.jobWith(id, end);
+    const next = await studio.accepted();
+    await studio.jobWith(next.id, 'running');
+    await expect.poll(struck, { timeout: 20_000 }).toEqual({ faults: [] });
+    expect(await studio.job(next.id)).toMatchObject({ status: 'running' });
+  });
+
   test('ticks reports at its rate, without work', async () => {
     const { studio, id, begin } = await tickingJob();
     const { events } = await studio.events(id, begin);

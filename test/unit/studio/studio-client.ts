@@ -111,6 +111,10 @@ export class StudioClient {
     await fetch(`${this.url}/control/faults`, { method: 'DELETE' });
   }
 
+  async hurry(): Promise<void> {
+    await fetch(`${this.url}/control/hurry`, { method: 'POST' });
+  }
+
   async ledger() {
     return ledgerSchema.parse(await (await fetch(`${this.url}/control/ledger`)).json());
   }
