@@ -5,8 +5,6 @@ import * as z from 'zod';
 
 const startKey = z.record(z.string(), z.union([z.strictObject({ S: z.string() }), z.strictObject({ N: z.string() })]));
 
-export function cursorOf(lastKey: Record<string, AttributeValue>): string;
-export function cursorOf(lastKey: Record<string, AttributeValue> | undefined): string | undefined;
 export function cursorOf(lastKey: Record<string, AttributeValue> | undefined): string | undefined {
   return lastKey === undefined ? undefined : Buffer.from(JSON.stringify(lastKey)).toString('base64url');
 }

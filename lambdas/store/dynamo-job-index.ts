@@ -12,7 +12,7 @@ import type { Due, Flagged, JobIndex, Page } from '../domain/ports.ts';
 import { plain, type PlainItem } from './conditional-write.ts';
 import { cursorOf, startOf } from './cursor.ts';
 import { Expression } from './expression.ts';
-import { jobKey, keyItem, readOf } from './item.ts';
+import { jobKey, keyItem, readOf, type Item } from './item.ts';
 import { storedOwner } from './job-attributes.ts';
 
 /** BatchGetItem takes at most 100 keys. */
@@ -77,14 +77,13 @@ export class DynamoJobIndex implements JobIndex {
   }
 
   async flagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<Flagged>> {
-    const from = startOf(cursor);
+    const from = flaggedAfter(lane, cursor);
     const page = await this.#query({ index: 'attention', key: 'attention', equals: lane, limit, from });
     const items = (page.Items ?? []).map((item) => {
       const { pk, flaggedAt } = flaggedItem.parse(plain(item));
-      // All that the index knows of it is its key.
-      return { id: pk, since: flaggedAt, cursor: cursorOf(item) };
+      return { id: pk, since: flaggedAt, cursor: flaggedPlace(item) };
     });
-    return { items, next: cursorOf(page.LastEvaluatedKey) };
+    return { items, next: page.LastEvaluatedKey && flaggedPlace(page.LastEvaluatedKey) };
   }
 
   async glanceFlagged(lane: string, cursor: string | undefined, limit: number): Promise<Page<Job>> {
@@ -172,6 +171,20 @@ export class DynamoJobIndex implements JobIndex {
       }),
     );
   }
+}
+
+/** Short, since a list over many lanes carries one of each: the rest of its key is known. */
+function flaggedPlace(item: Item): string {
+  const { pk, flaggedAt } = flaggedItem.parse(plain(item));
+  return `${flaggedAt} ${pk}`;
+}
+
+/** @throws Error for a text that is no place of ours. */
+function flaggedAfter(lane: string, place: string | undefined): Item | undefined {
+  if (place === undefined) return undefined;
+  const [, flaggedAt, pk] = /^(\d+) (\S+)$/.exec(place) ?? [];
+  if (flaggedAt === undefined || pk === undefined) throw new Error('This is no place in the list of flagged jobs.');
+  return { ...keyItem(jobKey(pk)), attention: { S: lane }, flaggedAt: { N: flaggedAt } };
 }
 
 function idsOf(page: QueryCommandOutput): readonly string[] {

@@ -189,6 +189,13 @@ describe.each([
     }
   });
 
+  it('tells in few characters where the flagged go on, since a list over many lanes tells it of each', async () => {
+    const id = `job_${'x'.repeat(52)}`;
+    await subject.put(storedJob('needs_attention', { id, flag: { code: 'overdue', since: noon } }));
+    const { items } = await subject.index.flagged('default', undefined, 9);
+    expect(items[0]?.cursor.length).toBeLessThanOrEqual(80);
+  });
+
   it('shows the flagged jobs of a lane as they were a moment ago', async () => {
     const flagged = [1, 2, 3].map((nth) =>
       storedJob('needs_attention', { id: `job_${nth}`, flag: { code: 'overdue', since: noon + nth } }),

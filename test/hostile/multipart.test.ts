@@ -97,9 +97,10 @@ describe('what is made to be slow', () => {
     ['line ends', Buffer.concat([open, Buffer.alloc(MANY, '\r\n')])],
     ['dashes', Buffer.alloc(MANY, '-')],
   ])('is refused at once: %s', async (_, body) => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect((await outcome(body)).kind).toBe('refused');
-    expect(performance.now() - started).toBeLessThan(2_000);
+    const { user, system } = process.cpuUsage(started);
+    expect((user + system) / 1_000).toBeLessThan(2_000);
   });
 
   it.each([
