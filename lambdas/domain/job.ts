@@ -195,6 +195,11 @@ export function vendorKeyOf(job: Pick<Job, 'id' | 'generation'>): string {
   return `${job.id}.${job.generation}`;
 }
 
+/** The job that a vendor's key names; undefined: the key is none of ours. */
+export function jobIdOf(vendorKey: string): string | undefined {
+  return /^(job_[a-z0-9]+)\.[1-9]\d*$/.exec(vendorKey)?.[1];
+}
+
 export function inputKeyOf(job: Pick<Submitted, 'owner' | 'id' | 'submitToken'>): string {
   return `inputs/${job.owner}/${job.id}/${job.submitToken}`;
 }

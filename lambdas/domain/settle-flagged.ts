@@ -1,14 +1,14 @@
 import { accept } from './accept-job.ts';
 import { applyWord } from './apply-word.ts';
 import { announce } from './announce-job.ts';
-import type { Job } from './job.ts';
+import { jobIdOf, vendorKeyOf, type Job } from './job.ts';
 import { closedMsUntil } from './lane.ts';
 import { move } from './lifecycle.ts';
 import { canReplay, cantBeRunningFrom } from './money-rule.ts';
 import type { AuditStore } from './ports.ts';
 import { unbindAndFree } from './tend-job.ts';
 import { askTimeoutMs, nextTick } from './timing.ts';
-import { isLastWord, type Vendor, type VendorWord } from './vendor.ts';
+import { isLastWord, type Identified, type Vendor, type VendorWord } from './vendor.ts';
 import type { World } from './world.ts';
 
 /** What a person may do with a job that waits for one. */
@@ -42,7 +42,8 @@ export type Settled =
   | { readonly kind: 'still_may_run'; readonly allowedFrom: number | undefined }
   | { readonly kind: 'cannot_retake'; readonly why: string }
   | { readonly kind: 'vendor_job_unknown' }
-  | { readonly kind: 'vendor_job_owned'; readonly jobId: string }
+  /** By our link, or by the key that the vendor took it under. `jobId` is undefined where that key is none of ours. */
+  | { readonly kind: 'vendor_job_owned'; readonly jobId: string | undefined }
   | { readonly kind: 'vendor_unreachable'; readonly message: string }
   | { readonly kind: 'vendor_not_configured' };
 
@@ -101,9 +102,13 @@ async function adopt(
   if (owner !== undefined && !(owner.jobId === job.id && owner.generation === job.generation)) {
     return { kind: 'vendor_job_owned', jobId: owner.jobId };
   }
-  const word = await vendor.ask(vendorJobId, bounded(world));
+  const { word, vendorKey } = await identify(vendor, vendorJobId, bounded(world));
   if (word.kind === 'gone') return { kind: 'vendor_job_unknown' };
   if (word.kind === 'unreachable') return { kind: 'vendor_unreachable', message: word.message };
+  // A slip of the hand would show one user another one's picture.
+  if (vendorKey !== undefined && vendorKey !== vendorKeyOf(job)) {
+    return { kind: 'vendor_job_owned', jobId: jobIdOf(vendorKey) };
+  }
   if (order.dryRun) return { kind: 'would' };
   await audit(world, order);
   const accepted = await accept(world, job, vendorJobId, world.clock.now());
@@ -113,6 +118,11 @@ async function adopt(
   if (applied.kind === 'settled' || applied.kind === 'flagged') return { kind: 'done', job: applied.job };
   await world.doorbell.ring(job.lane, job.id);
   return { kind: 'done', job: accepted.job };
+}
+
+async function identify(vendor: Vendor, vendorJobId: string, signal: AbortSignal): Promise<Identified> {
+  if (vendor.identify !== undefined) return await vendor.identify(vendorJobId, signal);
+  return { word: await vendor.ask(vendorJobId, signal), vendorKey: undefined };
 }
 
 async function retake(world: OperatorWorld, order: Order, job: Job, vendor: Vendor | undefined): Promise<Settled> {

@@ -90,6 +90,12 @@ export type VendorWord =
   /** No answer, or one that we can't read (an unknown status too). Changes nothing. */
   | { readonly kind: 'unreachable'; readonly message: string; readonly retryAfterMs: number | undefined };
 
+/** `vendorKey` is undefined where this answer doesn't tell it. */
+export interface Identified {
+  readonly word: VendorWord;
+  readonly vendorKey: string | undefined;
+}
+
 /** The vendor's word that it doesn't run any more. "Gone" is not. */
 export function isLastWord(word: VendorWord | undefined): boolean {
   return word?.kind === 'succeeded' || word?.kind === 'failed' || word?.kind === 'canceled';
@@ -131,6 +137,8 @@ export interface Vendor {
   /** Re-reads the account's secret. True if it differs from the one used before. */
   refreshSecret(): Promise<boolean>;
   ask(vendorJobId: string, signal: AbortSignal): Promise<VendorWord>;
+  /** As `ask`, with the key that the job was taken under: for a vendor that repeats it. */
+  identify?(vendorJobId: string, signal: AbortSignal): Promise<Identified>;
   /** Words until a terminal one, `gone`, or the signal. A broken stream falls back to polling inside. */
   watch(vendorJobId: string, signal: AbortSignal): AsyncIterable<VendorWord>;
   /** A request, never an outcome. */

@@ -225,7 +225,7 @@ export const PROBLEMS = {
   vendor_job_taken: {
     status: 409,
     title: 'This vendor job belongs to another job',
-    docs: '`jobId` names the job that owns it.',
+    docs: 'By our records, or by the key that the vendor took it under. `jobId` names that job where it is one of yours.',
   },
   vendor_job_unknown: {
     status: 422,

@@ -49,7 +49,7 @@ export async function refusalOf(
     case 'vendor_not_configured':
       return { code: settled.kind };
     case 'vendor_job_owned': {
-      const owner = await jobs.read(settled.jobId);
+      const owner = settled.jobId === undefined ? undefined : await jobs.read(settled.jobId);
       const isOurs = owner?.kind === 'job' && tenantOf(owner.job.owner) === tenant;
       // Another tenant's job is nobody's business, its id neither.
       return { code: 'vendor_job_taken', extra: { jobId: isOurs ? settled.jobId : null } };

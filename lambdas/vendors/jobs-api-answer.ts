@@ -17,8 +17,16 @@ const vendorError = z.union([
 // Visible ASCII, and never a dot segment: the id becomes a path segment of the next request.
 const vendorJobId = z.string().regex(/^(?!\.{1,2}$)[\x21-\x7e]{1,200}$/);
 
+/** Our key where the vendor repeats it, cut to a length that can be kept: none of ours is as long. */
+const vendorKey = z
+  .string()
+  .transform((key) => key.slice(0, 200))
+  .nullish()
+  .catch(undefined);
+
 const jobAnswer = z.object({
   id: vendorJobId,
+  key: vendorKey,
   status: z.string(),
   progress: z
     .object({ percent: z.number().nullish().catch(undefined), stage: z.string().nullish().catch(undefined) })
@@ -30,13 +38,6 @@ const jobAnswer = z.object({
     .catch(undefined),
   error: vendorError.nullish().catch(undefined),
 });
-
-/** Our key where the vendor repeats it, cut to a length that can be kept: none of ours is as long. */
-const vendorKey = z
-  .string()
-  .transform((key) => key.slice(0, 200))
-  .nullish()
-  .catch(undefined);
 
 /** A job, bare or as the `data` of an event: webhooks come in both forms. */
 const jobEvent = z.union([

@@ -4,6 +4,7 @@ import type {
   EventRead,
   FetchedResult,
   Found,
+  Identified,
   JsonValue,
   RawEvent,
   Submission,
@@ -21,7 +22,7 @@ import type { VendorConfig } from './config.ts';
 import { describe } from './connection.ts';
 import { eventData } from './event-stream.ts';
 import { fetchPicture } from './fetch-result.ts';
-import { readId, readJob, readReason, textOf, unreachable, wordOf } from './jobs-api-answer.ts';
+import { readId, readJob, readReason, textOf, unreachable, wordOf, type JobAnswer } from './jobs-api-answer.ts';
 import { readJobsApiOptions, type JobsApiOptions } from './jobs-api-options.ts';
 import { multipart, type Form, type Part } from './multipart.ts';
 import { readable } from './readable.ts';
@@ -97,6 +98,18 @@ export class JobsApiVendor implements Vendor {
   }
 
   async ask(vendorJobId: string, signal: AbortSignal): Promise<VendorWord> {
+    const answer = await this.read(vendorJobId, signal);
+    return 'id' in answer ? wordOf(answer) : answer;
+  }
+
+  async identify(vendorJobId: string, signal: AbortSignal): Promise<Identified> {
+    const answer = await this.read(vendorJobId, signal);
+    return 'id' in answer
+      ? { word: wordOf(answer), vendorKey: answer.key ?? undefined }
+      : { word: answer, vendorKey: undefined };
+  }
+
+  private async read(vendorJobId: string, signal: AbortSignal): Promise<JobAnswer | VendorWord> {
     const outcome = await this.request('GET', this.jobUrl(vendorJobId), signal);
     if (outcome.kind !== 'answered') return unreachable(outcome.detail);
     const { status } = outcome;
@@ -104,8 +117,7 @@ export class JobsApiVendor implements Vendor {
     if (status !== 200) return unreachable(`the vendor answered ${status}`, this.retryAfter(outcome));
     const job = readJob(textOf(outcome));
     if (!job) return unreachable('an answer that can not be read');
-    if (job.id !== vendorJobId) return unreachable('an answer about another job');
-    return wordOf(job);
+    return job.id === vendorJobId ? job : unreachable('an answer about another job');
   }
 
   watch(vendorJobId: string, signal: AbortSignal): AsyncIterable<VendorWord> {

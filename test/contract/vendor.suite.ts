@@ -201,6 +201,17 @@ export function vendorContract(name: string, start: () => Promise<VendorUnderTes
       expect((await watched).at(-1)).toMatchObject({ kind: 'succeeded' });
     });
 
+    it('is told with the key that it was taken under, where it is told so', async () => {
+      const under = await started(start);
+      const id = await accepted(under, { vendorKey: 'job_b.2' });
+      const identified = await under.vendor.identify?.(id, soon());
+      expect(identified?.vendorKey ?? 'job_b.2').toBe('job_b.2');
+      expect(identified?.word.kind ?? 'pending').toBe('pending');
+      expect(await under.vendor.identify?.('nobody', soon())).toEqual(
+        identified && { word: { kind: 'gone' }, vendorKey: undefined },
+      );
+    });
+
     it('is told only as unreachable while the vendor does not answer readably', async () => {
       const under = await started(start);
       const id = await accepted(under);

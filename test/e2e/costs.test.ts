@@ -5,8 +5,10 @@ import { startSlowlane, type Slowlane } from './harness/slowlane.ts';
 vi.setConfig({ testTimeout: 120_000 });
 
 let slowlane: Slowlane;
+let openedInMinute: number;
 beforeAll(async () => {
   slowlane = await startSlowlane({ reconcileEverySeconds: 3_600 });
+  openedInMinute = currentMinute();
   // The first call of all reads secrets and keys, and notes when a key was used.
   const { job } = await slowlane.api.submit({ feature: 'stylize', picture: await drawPicture() });
   await slowlane.api.done(job.id);
@@ -14,6 +16,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await slowlane.stop();
 });
+
+const currentMinute = () => Math.floor(Date.now() / 60_000);
 
 const writes = ['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem', 'TransactWriteItems'];
 
@@ -38,7 +42,9 @@ describe('what a submit costs in AWS calls', () => {
     const action = { feature: 'stylize', picture: await drawPicture(1), key: 'counted' } as const;
     const calls = await callsOf(() => slowlane.api.submit(action));
     expect(calls['s3.PutObject']).toBe(1);
-    expect(countWrites(calls)).toBe(3);
+    // An owner's first submit of a minute opens the counter for it: one write more.
+    const opensMinute = currentMinute() > openedInMinute;
+    expect(opensMinute ? [3, 4] : [3]).toContain(countWrites(calls));
     expect(calls['sqs.SendMessage']).toBe(1);
     expect(calls['sqs.SendMessageBatch']).toBeUndefined();
     expect(calls['s3.DeleteObject']).toBeUndefined();

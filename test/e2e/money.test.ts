@@ -90,14 +90,18 @@ describe('a send that was taken, its answer lost', () => {
     const { api, operator, studio } = slowlane;
     const { result: id, posts } = await countingPosts(async () => {
       const { id } = await flaggedBy({ point: 'submit', fault: 'drop-after-accept' });
+      const { id: another } = await flaggedBy({ point: 'submit', fault: 'drop-after-accept' });
       const [taken] = await studio.acceptedFor(id);
       const unknown = await operator.settle(id, 'adopt', { vendorJobId: 'stu_of_nobody' });
-      expect(unknown.status).toBeGreaterThanOrEqual(400);
+      expect(problemOf(unknown).code).toBe('vendor_job_unknown');
+      const slip = await operator.settle(another, 'adopt', { vendorJobId: taken?.vendorJobId });
+      expect(problemOf(slip)).toMatchObject({ code: 'vendor_job_taken', jobId: id });
+      await failByHand(another);
       expectStatus(await operator.settle(id, 'adopt', { vendorJobId: taken?.vendorJobId }), 200);
       expect(await api.done(id)).toMatchObject({ status: 'succeeded', charge: { state: 'certain' } });
       return id;
     });
-    expect(posts).toBe(1);
+    expect(posts).toBe(2);
     expect(await studio.acceptedFor(id)).toHaveLength(1);
   });
 
@@ -223,6 +227,7 @@ describe('a send that was surely not taken', () => {
     ['a date', () => new Date(Date.now() + 3_000).toUTCString()],
   ])('waits as long as a 429 says in %s', async (_form, retryAfter) => {
     const { api, studio } = slowlane;
+    const startedAtMs = Date.now();
     await studio.fault({
       point: 'submit',
       fault: 'status',
@@ -231,7 +236,6 @@ describe('a send that was surely not taken', () => {
       feature: 'stylize',
       times: 1,
     });
-    const startedAtMs = Date.now();
     const { result: id, posts } = await countingPosts(async () => {
       const { job } = await submit('stylize');
       expect(await api.done(job.id)).toMatchObject({ status: 'succeeded' });

@@ -2,6 +2,7 @@ import type {
   CancelAsked,
   EventRead,
   FetchedResult,
+  Identified,
   RawEvent,
   Submission,
   SubmitOutcome,
@@ -33,6 +34,8 @@ export class ToldVendor implements Vendor {
   readonly canceled: string[] = [];
   /** By vendor job id; of any other it knows nothing. */
   readonly words = new Map<string, VendorWord>();
+  /** By vendor job id: the key that it says it took it under. */
+  readonly keys = new Map<string, string>();
   traits: VendorTraits = {
     dedupe: 'replay',
     dedupeMs: 86_400_000,
@@ -62,6 +65,10 @@ export class ToldVendor implements Vendor {
 
   async ask(vendorJobId: string): Promise<VendorWord> {
     return this.words.get(vendorJobId) ?? { kind: 'gone' };
+  }
+
+  async identify(vendorJobId: string): Promise<Identified> {
+    return { word: await this.ask(vendorJobId), vendorKey: this.keys.get(vendorJobId) };
   }
 
   async *watch(vendorJobId: string): AsyncIterable<VendorWord> {

@@ -348,6 +348,29 @@ describe('adopt', () => {
     expect((await adopt()).body['jobId']).toBeNull();
     expect(job()).toEqual(before);
   });
+
+  it.each([
+    ['job_b.1', 'job_b'],
+    ['job_a.2', 'job_a'],
+    ['job_e.1', null],
+    ['order-7 of another customer', null],
+  ])(
+    'is refused where the vendor says that it was taken under %s: it is not this action’s picture',
+    async (key, jobId) => {
+      gateway.put('running', { id: 'job_b', hold: { token: 'hold-b' } });
+      gateway.put('queued', { id: 'job_e', owner: ownerOf('evil', 'eve') });
+      const before = gateway.put('needs_attention');
+      gateway.studio.words.set('vendor-job-1', succeeded);
+      gateway.studio.keys.set('vendor-job-1', key);
+      const answer = await adopt();
+      expect(codeOf(answer)).toBe('409 vendor_job_taken');
+      expect(answer.body['jobId']).toBe(jobId);
+      expect(job()).toEqual(before);
+      expect(await actionsOf()).toEqual([]);
+      gateway.studio.keys.set('vendor-job-1', 'job_a.1');
+      expect((await adopt()).status).toBe(200);
+    },
+  );
 });
 
 describe('retake', () => {
