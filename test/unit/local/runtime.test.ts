@@ -145,7 +145,7 @@ describe('functions', () => {
 
   it('run one invocation per environment at a time, and are used again', async () => {
     const runs = await Promise.all(
-      [1, 2, 3].map(() => resultOf<{ environmentId: string; seen: number }>('slow', { ms: 100 })),
+      [1, 2, 3].map(() => resultOf<{ environmentId: string; seen: number }>('slow', { ms: 1_000 })),
     );
     expect(runs.map((run) => run.seen)).toEqual([1, 1, 1]);
     expect(new Set(runs.map((run) => run.environmentId)).size).toBe(3);
