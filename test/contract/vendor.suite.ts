@@ -94,7 +94,8 @@ export function vendorContract(name: string, start: () => Promise<VendorUnderTes
       { status: 401, kind: 'account-refused' },
       { status: 402, kind: 'account-refused' },
       { status: 403, kind: 'account-refused' },
-      { status: 404, kind: 'refused' },
+      { status: 404, kind: 'account-refused' },
+      { status: 405, kind: 'account-refused' },
       { status: 408, kind: 'unknown' },
       { status: 409, kind: 'unknown' },
       { status: 413, kind: 'refused' },
@@ -206,7 +207,8 @@ export function vendorContract(name: string, start: () => Promise<VendorUnderTes
       const id = await accepted(under, { vendorKey: 'job_b.2' });
       const identified = await under.vendor.identify?.(id, soon());
       expect(identified?.vendorKey ?? 'job_b.2').toBe('job_b.2');
-      expect(identified?.word.kind ?? 'pending').toBe('pending');
+      // Nothing holds the job up: it may have come to its end by now.
+      expect(['pending', 'succeeded']).toContain(identified?.word.kind ?? 'pending');
       expect(await under.vendor.identify?.('nobody', soon())).toEqual(
         identified && { word: { kind: 'gone' }, vendorKey: undefined },
       );
