@@ -19,7 +19,7 @@ beforeAll(async () => {
   slowlane = await startSlowlane({
     impatient: true,
     reconcileEverySeconds: tickMs / 1_000,
-    vendor: { options: { askTimeoutMs: 1_000 } },
+    vendor: { options: { askTimeoutMs: 5_000 } },
   });
   expectStatus(await slowlane.operator.changeLane({ cap: 8 }), 200);
 });
