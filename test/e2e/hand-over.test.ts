@@ -75,7 +75,8 @@ describe('a job whose worker is killed while it watches', () => {
     const { runtime, studio } = slowlane;
     const id = await runningJob();
     await hearLive(id, 1);
-    expect(await runtime.killWorkers()).toBeGreaterThan(0);
+    // Between two hands none runs for a moment.
+    await runtime.killNextWorker();
     const killedAtMs = performance.now();
     // Live values come from workers only. One may still have been on its way when the first died.
     await hearLive(id, 2, killedAtMs + watchLeaseMs / 4);
