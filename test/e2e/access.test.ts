@@ -135,11 +135,11 @@ describe.concurrent('another owner’s job', () => {
 
 describe.concurrent('a socket', () => {
   it('opens once per ticket, and not at all with a guess', async ({ expect }) => {
-    const url = await slowlane.api.socketUrl();
     const job = await finishedJob(slowlane.api);
     const follower = await slowlane.follow([job]);
     await follower.hearDone(job);
     follower.close();
+    const url = await slowlane.api.socketUrl();
     const once = await slowlane.connect(url);
     once.close();
     // An authorizer's "deny" is 403; what it is not even asked about is 401.
