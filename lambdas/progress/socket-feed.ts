@@ -16,16 +16,25 @@ interface Outbox {
   readonly sending: Promise<void>;
 }
 
+/** A snapshot on its way, with as many tries as it takes. */
+interface UnderWay {
+  readonly job: Job;
+  /** A newer snapshot waits: this one is not tried again. */
+  readonly replaced: AbortController;
+}
+
 /** An invocation's end waits no longer than this for slow sockets. */
 const longestFlushMs = 4_000;
 
 /**
  * Latest wins per connection: while one message is on its way, newer ones of a job replace those that wait. A slow or
- * dead socket holds up nothing but itself.
+ * dead socket holds up nothing but itself. A snapshot is insisted on, since nothing may come after it.
  */
 export class SocketFeed implements ProgressFeed {
   readonly #settings: SocketFeedSettings;
   readonly #outboxes = new Map<string, Outbox>();
+  /** By connection. */
+  readonly #underWay = new Map<string, UnderWay>();
 
   constructor(settings: SocketFeedSettings) {
     this.#settings = settings;
@@ -47,6 +56,7 @@ export class SocketFeed implements ProgressFeed {
   }
 
   #put(connectionId: string, message: LiveMessage): void {
+    if (message.type === 'job' && !this.#isNews(connectionId, message.job)) return;
     const outbox = this.#outboxes.get(connectionId) ?? this.#open(connectionId);
     const jobId = message.type === 'job' ? message.job.id : message.jobId;
     const entry = outbox.waiting.get(jobId) ?? {};
@@ -56,6 +66,15 @@ export class SocketFeed implements ProgressFeed {
       // A snapshot holds everything that the values before it said.
       outbox.waiting.set(jobId, { job: message.job });
     }
+  }
+
+  /** False: a newer snapshot is on its way. An older one that is on its way has no further try. */
+  #isNews(connectionId: string, job: Job): boolean {
+    const underWay = this.#underWay.get(connectionId);
+    if (underWay?.job.id !== job.id) return true;
+    if (underWay.job.version > job.version) return false;
+    underWay.replaced.abort();
+    return true;
   }
 
   /** An outbox is there exactly while something is being sent from it: whatever is put into it meanwhile goes too. */
@@ -71,11 +90,19 @@ export class SocketFeed implements ProgressFeed {
       const [jobId, { job, progress }] = next;
       waiting.delete(jobId);
       const isThere =
-        (job === undefined || (await this.#post(connectionId, jobId, () => this.#snapshot(job)))) &&
+        (job === undefined || (await this.#postSnapshot(connectionId, job))) &&
         (progress === undefined || (await this.#post(connectionId, jobId, async () => liveValue(progress))));
       if (!isThere) waiting.clear();
     }
     this.#outboxes.delete(connectionId);
+  }
+
+  async #postSnapshot(connectionId: string, job: Job): Promise<boolean> {
+    const replaced = new AbortController();
+    this.#underWay.set(connectionId, { job, replaced });
+    const isThere = await this.#post(connectionId, job.id, () => this.#snapshot(job), replaced.signal);
+    this.#underWay.delete(connectionId);
+    return isThere;
   }
 
   async #snapshot(job: Job): Promise<unknown> {
@@ -83,10 +110,15 @@ export class SocketFeed implements ProgressFeed {
   }
 
   /** False: nobody is there any more. */
-  async #post(connectionId: string, jobId: string, message: () => Promise<unknown>): Promise<boolean> {
+  async #post(
+    connectionId: string,
+    jobId: string,
+    message: () => Promise<unknown>,
+    insist?: AbortSignal,
+  ): Promise<boolean> {
     const { connections, onGone, onFailed } = this.#settings;
     try {
-      const posted = await connections.post(connectionId, await message());
+      const posted = await connections.post(connectionId, await message(), insist);
       if (posted.kind === 'failed') onFailed(posted.error);
       if (posted.kind !== 'gone') return true;
       await onGone(connectionId, jobId);

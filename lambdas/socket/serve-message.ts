@@ -1,8 +1,9 @@
 import { followJob } from '../domain/follow-job.ts';
 import { mayBeJobId } from '../domain/idempotency.ts';
 import type { Job } from '../domain/job.ts';
-import type { JobStore } from '../domain/ports.ts';
+import type { Deadlines, JobStore } from '../domain/ports.ts';
 import type { JobBody } from '../http/job-body.ts';
+import { systemWaiting } from '../runtime/clock.ts';
 import type { SocketAnswer, SocketEvent } from './entry.ts';
 import { problemMessage, readCommand, type Command, type Outgoing } from './messages.ts';
 
@@ -13,15 +14,23 @@ export type Delivery =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 export interface Postbox {
-  post(connectionId: string, message: Outgoing): Promise<Delivery>;
+  /** @param insist the message is tried again for a moment, until this is aborted; left out, it has one try. */
+  post(connectionId: string, message: Outgoing, insist?: AbortSignal): Promise<Delivery>;
 }
+
+/** One message's answers are insisted on no longer than this, all together: the function's own time is short. */
+const patienceMs = 4_000;
 
 export interface ServeMessageSettings {
   readonly jobs: Pick<JobStore, 'read' | 'follow' | 'unfollow'>;
   readonly postbox: Postbox;
   /** The job as its followers see it. */
   readonly render: (job: Job) => Promise<JobBody>;
+  /** The system's, unless a test has its own. */
+  readonly deadlines?: Deadlines;
 }
+
+type Voice = Pick<ServeMessageSettings, 'postbox' | 'deadlines'>;
 
 /** One message of a socket. Answers are posted to the connection: the API has no answers of its own. */
 export async function serveMessage(event: SocketEvent, settings: ServeMessageSettings): Promise<SocketAnswer> {
@@ -32,8 +41,8 @@ export async function serveMessage(event: SocketEvent, settings: ServeMessageSet
 }
 
 /** What the other end is told where its message came to nothing by our fault. */
-export async function sayUnavailable(event: SocketEvent, { postbox }: Pick<ServeMessageSettings, 'postbox'>) {
-  await say(event, [problemMessage({ code: 'unavailable', detail: 'Send the same message again.' })], { postbox });
+export async function sayUnavailable(event: SocketEvent, voice: Voice) {
+  await say(event, [problemMessage({ code: 'unavailable', detail: 'Send the same message again.' })], voice);
 }
 
 async function obey(command: Command, event: SocketEvent, settings: ServeMessageSettings): Promise<void> {
@@ -104,16 +113,23 @@ async function dropDeadFollowers(job: Job, { jobs, postbox, render }: ServeMessa
   return dropped.includes(true);
 }
 
-/** In order, one after the other. False: nobody is there any more. */
+/**
+ * In order, one after the other, each tried again where it must be: nobody says it later. Once the patience is over the
+ * first that fails is the last. False: nobody is there any more.
+ */
 async function say(
   { connectionId, log }: SocketEvent,
   messages: readonly Outgoing[],
-  { postbox }: Pick<ServeMessageSettings, 'postbox'>,
+  { postbox, deadlines = systemWaiting }: Voice,
 ): Promise<boolean> {
+  const patience = deadlines.deadline(patienceMs);
   for (const message of messages) {
-    const delivery = await postbox.post(connectionId, message);
+    const delivery = await postbox.post(connectionId, message, patience);
     if (delivery.kind === 'gone') return false;
-    if (delivery.kind === 'failed') log.write('follower_not_reached', { error: delivery.error });
+    if (delivery.kind === 'failed') {
+      log.write('follower_not_reached', { error: delivery.error });
+      if (patience.aborted) break;
+    }
   }
   return true;
 }

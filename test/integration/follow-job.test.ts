@@ -17,9 +17,11 @@ import { storedJob } from '../fixtures/stored-job.ts';
 class Connections implements Postbox {
   readonly closed = new Set<string>();
   readonly inboxes = new Map<string, Outgoing[]>();
+  readonly insisted: { readonly connectionId: string; readonly insist: AbortSignal | undefined }[] = [];
   broken = false;
 
-  async post(connectionId: string, message: Outgoing): Promise<Delivery> {
+  async post(connectionId: string, message: Outgoing, insist?: AbortSignal): Promise<Delivery> {
+    this.insisted.push({ connectionId, insist });
     if (this.broken) return { kind: 'failed', error: new Error('API Gateway does not answer') };
     if (this.closed.has(connectionId)) return { kind: 'gone' };
     outgoingSchema.parse(message);
@@ -60,7 +62,8 @@ const log = () => createLog({ environment: 'test', function: 'test', clock, writ
 
 async function say(principal: Principal, message: unknown, connectionId = 'c1='): Promise<readonly Outgoing[]> {
   const before = connections.inboxes.get(connectionId)?.length ?? 0;
-  const settings = { jobs, postbox: connections, render: async (job: Parameters<typeof jobBody>[0]) => jobBody(job) };
+  const render = async (job: Parameters<typeof jobBody>[0]) => jobBody(job);
+  const settings = { jobs, postbox: connections, render, deadlines: clock };
   const handler = socketHandler((event) => serveMessage(event, settings), {
     log: log(),
     failed: (event) => sayUnavailable(event, settings),
@@ -140,6 +143,50 @@ describe('following', () => {
     await say(ann, follow('job_a'));
     expect(jobs.get('job_a').followers).toEqual(['c1=']);
     expect(lines.join()).toContain('follower_not_reached');
+  });
+});
+
+describe('the answers to one message', () => {
+  beforeEach(() => {
+    for (const id of ['job_a', 'job_b', 'job_c']) jobs.put(storedJob('running', { id }));
+  });
+
+  it('are insisted on, for a few seconds all together', async () => {
+    await say(ann, follow('job_a', 'job_b', 'job_none'));
+    const [first, ...others] = connections.insisted.map(({ insist }) => insist);
+    expect(others).toEqual([first, first]);
+    await clock.advance(3_999);
+    expect(first?.aborted).toBe(false);
+    await clock.advance(1);
+    expect(first?.aborted).toBe(true);
+  });
+
+  it('end with the first that fails after that', async () => {
+    const { insisted } = connections;
+    connections.post = async (connectionId, _, insist) => {
+      insisted.push({ connectionId, insist });
+      if (insisted.length === 2) await clock.advance(4_000);
+      return { kind: 'failed', error: new Error('API Gateway does not answer') };
+    };
+    await say(ann, follow('job_a', 'job_b', 'job_c'));
+    expect(insisted).toHaveLength(2);
+    expect(lines.filter((line) => line.includes('follower_not_reached'))).toHaveLength(2);
+  });
+
+  it('include pongs and problems', async () => {
+    await say(ann, { action: 'ping' });
+    await say(ann, 'what?');
+    jobs.read = () => Promise.reject(new Error('DynamoDB does not answer'));
+    await say(ann, follow('job_a'));
+    expect(connections.insisted.map(({ insist }) => insist?.aborted)).toEqual([false, false, false]);
+  });
+
+  it('take no more tries than one to find out dead followers', async () => {
+    const followers = Array.from({ length: 8 }, (_, index) => `living-${index}`);
+    jobs.put(storedJob('running', { followers }));
+    await say(ann, follow('job_a'));
+    const probes = connections.insisted.filter(({ connectionId }) => connectionId !== 'c1=');
+    expect(probes.map(({ insist }) => insist)).toEqual(Array.from({ length: 8 }, () => undefined));
   });
 });
 

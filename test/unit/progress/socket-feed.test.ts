@@ -8,6 +8,7 @@ import { storedJob } from '../../fixtures/stored-job.ts';
 interface Post {
   readonly connectionId: string;
   readonly message: unknown;
+  readonly insist: AbortSignal | undefined;
   readonly answer: (posted: Posted) => void;
 }
 
@@ -15,8 +16,8 @@ interface Post {
 class SlowConnections implements Connections {
   readonly posts: Post[] = [];
 
-  async post(connectionId: string, message: unknown): Promise<Posted> {
-    return await new Promise<Posted>((answer) => this.posts.push({ connectionId, message, answer }));
+  async post(connectionId: string, message: unknown, insist?: AbortSignal): Promise<Posted> {
+    return await new Promise<Posted>((answer) => this.posts.push({ connectionId, message, insist, answer }));
   }
 
   to(connectionId: string): readonly unknown[] {
@@ -151,6 +152,44 @@ describe('a socket that is gone', () => {
     await connections.answer('c1', { kind: 'gone' });
     await feed.flush();
     expect(failures).toEqual([new Error('DynamoDB does not answer')]);
+  });
+});
+
+describe('a snapshot', () => {
+  it('is insisted on, a live value is not', async () => {
+    feed.send(['c1'], live(10));
+    feed.send(['c2'], snapshot(4));
+    await settled();
+    expect(connections.posts.map(({ insist }) => insist?.aborted)).toEqual([undefined, false]);
+  });
+
+  it('is no longer insisted on once a newer one of its job waits, which goes next', async () => {
+    feed.send(['c1', 'c2'], snapshot(4));
+    await settled();
+    feed.send(['c1'], snapshot(5));
+    expect(connections.posts.map(({ insist }) => insist?.aborted)).toEqual([true, false]);
+    await connections.answer('c1', { kind: 'failed', error: new Error('throttled') });
+    expect(connections.to('c1')).toEqual([jobBody(4), jobBody(5)]);
+  });
+
+  it('is insisted on whatever else its socket is sent meanwhile: that waits', async () => {
+    feed.send(['c1'], snapshot(4));
+    await settled();
+    feed.send(['c1'], snapshot(9, 'job_b'));
+    feed.send(['c1'], live(20, 4));
+    expect(connections.posts.map(({ insist }) => insist?.aborted)).toEqual([false]);
+    await connections.answer('c1');
+    await connections.answer('c1');
+    expect(connections.to('c1')).toEqual([jobBody(4), jobBody(9, 'job_b'), progressBody(20, 4)]);
+  });
+
+  it('is dropped where a newer one is on its way', async () => {
+    feed.send(['c1'], snapshot(5));
+    await settled();
+    feed.send(['c1'], snapshot(4));
+    await connections.answer('c1');
+    await feed.flush();
+    expect(connections.to('c1')).toEqual([jobBody(5)]);
   });
 });
 
