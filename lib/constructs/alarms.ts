@@ -1,6 +1,7 @@
-import { Duration } from 'aws-cdk-lib';
+import { ArnFormat, Duration, Stack } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import * as iam from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import * as sns from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -34,6 +35,7 @@ export class Alarms extends Construct {
     super(scope, id);
     const { alarms, name } = props.environment;
     this.topic = new sns.Topic(this, 'Topic', { displayName: `Slowlane ${name}`, enforceSSL: true });
+    this.letAlarmsPublish();
     for (const email of alarms === 'none' ? [] : alarms.emails)
       this.topic.addSubscription(new EmailSubscription(email));
 
@@ -50,6 +52,26 @@ export class Alarms extends Construct {
       threshold: 5,
       whenMissing: NOT_BREACHING,
     });
+  }
+
+  /** What SNS allows by itself ends with the first policy of a topic, and `enforceSSL` makes one. */
+  private letAlarmsPublish(): void {
+    const stack = Stack.of(this);
+    const anyAlarm = { service: 'cloudwatch', resource: 'alarm', resourceName: '*' };
+    this.topic.addToResourcePolicy(
+      new iam.PolicyStatement({
+        sid: 'AllowAlarms',
+        principals: [new iam.ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [this.topic.topicArn],
+        conditions: {
+          StringEquals: { 'aws:SourceAccount': stack.account },
+          ArnLike: {
+            'aws:SourceArn': stack.formatArn({ ...anyAlarm, arnFormat: ArnFormat.COLON_RESOURCE_NAME }),
+          },
+        },
+      }),
+    );
   }
 
   private watchMoney(lane: string, metrics: SlowlaneMetrics): void {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
-import { environmentWith, onlyResource, resourcesOf, synthesize, templatesOf } from './synthesized.ts';
+import { environmentWith, onlyResource, type Resource, resourcesOf, synthesize, templatesOf } from './synthesized.ts';
 
 const alarm = 'AWS::CloudWatch::Alarm';
 const alarms = Object.entries(resourcesOf(templatesOf('prod').gateway, alarm));
@@ -12,6 +13,36 @@ function anchorOf(heading: string): string {
 
 function alarmOn(part: string) {
   return onlyResource(templatesOf('prod').gateway, alarm, `Alarms${part}`).Properties;
+}
+
+/** Logical ids of what an alarm notifies. */
+function targetsOf({ Properties }: Resource): string[] {
+  const actions = ['AlarmActions', 'OKActions', 'InsufficientDataActions'].flatMap((kind) => Properties[kind] ?? []);
+  return (actions as { Ref: string }[]).map(({ Ref }) => Ref);
+}
+
+/** All statements of a topic's policies. */
+function policyOf(template: Template, topic: string): unknown[] {
+  const policies = Object.values(resourcesOf(template, 'AWS::SNS::TopicPolicy'))
+    .map(({ Properties }) => Properties as { Topics: { Ref: string }[]; PolicyDocument: { Statement: unknown[] } })
+    .filter(({ Topics }) => Topics.some(({ Ref }) => Ref === topic));
+  return policies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+}
+
+/** A topic with a policy of its own has lost the one by which SNS lets its account's alarms publish. */
+function allowAlarms(topic: string) {
+  const parts = ['arn:', { Ref: 'AWS::Partition' }, ':cloudwatch:', { Ref: 'AWS::Region' }, ':'];
+  const anyAlarm = [...parts, { Ref: 'AWS::AccountId' }, ':alarm:*'];
+  return expect.objectContaining({
+    Effect: 'Allow',
+    Action: 'sns:Publish',
+    Principal: { Service: 'cloudwatch.amazonaws.com' },
+    Resource: { Ref: topic },
+    Condition: {
+      StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } },
+      ArnLike: { 'aws:SourceArn': { 'Fn::Join': ['', anyAlarm] } },
+    },
+  });
 }
 
 describe('alarms', () => {
@@ -39,6 +70,16 @@ describe('alarms', () => {
     expect(Properties['AlarmActions']).toEqual([{ Ref: expect.stringContaining('Topic') }]);
     expect(Properties['OKActions']).toEqual(Properties['AlarmActions']);
   });
+
+  test.each(['local', 'dev', 'staging', 'prod'] as const)(
+    'reach somebody in %s: each topic that they go to lets the alarms of this account publish',
+    (name) => {
+      const { gateway } = templatesOf(name);
+      const targets = new Set(Object.values(resourcesOf(gateway, alarm)).flatMap(targetsOf));
+      expect(targets.size).toBe(1);
+      for (const topic of targets) expect(policyOf(gateway, topic)).toContainEqual(allowAlarms(topic));
+    },
+  );
 
   test('lead to a section of the runbook that exists', () => {
     const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
