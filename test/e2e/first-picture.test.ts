@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { problemOf } from './harness/api.ts';
+import { eventually } from './harness/eventually.ts';
 import { drawPicture } from './harness/pictures.ts';
 import { startSlowlane, type Slowlane } from './harness/slowlane.ts';
 
@@ -35,8 +36,8 @@ describe('a picture, from the tap to the finished result', () => {
   it('is made twice as wide and high, with progress on a socket, and sold once', async () => {
     const { api, studio } = slowlane;
     const photo = Buffer.from(await readFile(photoFile));
-    // The model alone needs a second for it: too little to see progress.
-    await studio.fault({ point: 'run', fault: 'slow', seconds: 3, feature: 'upscale', times: 1 });
+    // The model alone needs a second for it: too little to see progress. It is held until some was seen.
+    await studio.fault({ point: 'run', fault: 'slow', seconds: 120, feature: 'upscale', times: 1 });
     const submitted = await api.submit({ feature: 'upscale', picture: photo, metadata: { album: 7 } });
     expect([submitted.status, submitted.headers.get('idempotent-replayed')]).toEqual([202, null]);
     expect(submitted.headers.get('location')).toBe(`${slowlane.url}/api/v1/jobs/${submitted.job.id}`);
@@ -44,6 +45,11 @@ describe('a picture, from the tap to the finished result', () => {
     expect(submitted.job).toMatchObject({ done: false, feature: 'upscale', metadata: { album: 7 }, result: null });
 
     const socket = await slowlane.follow([submitted.job.id]);
+    await eventually('progress, a live value among it', () => {
+      const isLive = socket.messages.some(({ message }) => message.type === 'progress');
+      return (isLive && new Set(socket.shownPercents(submitted.job.id)).size >= 2) || undefined;
+    });
+    await studio.hurry();
     const { job } = await socket.hearDone(submitted.job.id);
     expect(job).toMatchObject({ status: 'succeeded', error: null, attention: null, charge: { state: 'certain' } });
     const percents = socket.shownPercents(job.id);
