@@ -6,9 +6,11 @@ vi.setConfig({ testTimeout: 120_000 });
 
 let slowlane: Slowlane;
 let openedInMinute: number;
+let keyReadAtMs: number;
 beforeAll(async () => {
   slowlane = await startSlowlane({ reconcileEverySeconds: 3_600 });
   openedInMinute = currentMinute();
+  keyReadAtMs = Date.now();
   // The first call of all reads secrets and keys, and notes when a key was used.
   const { job } = await slowlane.api.submit({ feature: 'stylize', picture: await drawPicture() });
   await slowlane.api.done(job.id);
@@ -17,6 +19,8 @@ afterAll(async () => {
   await slowlane.stop();
 });
 
+/** For how long an environment of a function remembers a key: lambdas/http/authenticate.ts. */
+const keyRememberedMs = 30_000;
 const currentMinute = () => Math.floor(Date.now() / 60_000);
 
 const writes = ['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem', 'TransactWriteItems'];
@@ -48,8 +52,9 @@ describe('what a submit costs in AWS calls', () => {
     expect(calls['sqs.SendMessage']).toBe(1);
     expect(calls['sqs.SendMessageBatch']).toBeUndefined();
     expect(calls['s3.DeleteObject']).toBeUndefined();
-    // The job once before anything else, and what ranks and limits need.
-    expect(sum(calls, ['dynamodb.GetItem'])).toBeLessThanOrEqual(2);
+    // The job once before anything else, and what ranks and limits need. A key that was read long ago is read again.
+    const readsKey = Date.now() - keyReadAtMs >= keyRememberedMs;
+    expect(sum(calls, ['dynamodb.GetItem'])).toBeLessThanOrEqual(readsKey ? 3 : 2);
     expect(calls['secretsmanager.GetSecretValue']).toBeUndefined();
   });
 
