@@ -41,7 +41,7 @@ export class Alarms extends Construct {
 
     this.watchReconciler(props);
     for (const served of props.lanes) {
-      this.watchMoney(served.lane.name, props.metrics);
+      this.watchMoney(served.lane.name, props);
       this.watchLane(served, props.metrics);
     }
     this.alarm('ApiErrors', {
@@ -74,7 +74,8 @@ export class Alarms extends Construct {
     );
   }
 
-  private watchMoney(lane: string, metrics: SlowlaneMetrics): void {
+  private watchMoney(lane: string, { environment, metrics }: AlarmsProps): void {
+    const interval = Duration.minutes(environment.reconcileEveryMinutes);
     this.alarm(`FlaggedJobs-${lane}`, {
       impact: `Jobs of lane ${lane} wait for a person: each may have been paid for, and none goes on by itself.`,
       runbook: 'flagged-jobs',
@@ -95,7 +96,8 @@ export class Alarms extends Construct {
     this.alarm(`JobsWithoutHold-${lane}`, {
       impact: `A job is in flight that no unit of lane ${lane} stands for: more may run at the vendor than its cap.`,
       runbook: 'jobs-without-hold',
-      metric: metrics.ofLane('MissingHolds', lane),
+      // Counted anew by each tick: a shorter period would end the alarm between two of them.
+      metric: metrics.ofLane('MissingHolds', lane).with({ period: interval }),
       comparison: '>=',
       threshold: 1,
       whenMissing: NOT_BREACHING,
@@ -112,10 +114,12 @@ export class Alarms extends Construct {
 
   private watchReconciler({ environment, metrics, reconciler }: AlarmsProps): void {
     const everyMinutes = environment.reconcileEveryMinutes;
+    // Ticks are counted over intervals: five minutes may hold only one of them.
+    const fiveIntervals = { period: Duration.minutes(5 * everyMinutes), statistic: 'Sum' };
     this.alarm('UnreconciledJobs', {
       impact: 'Some jobs were not checked for three intervals: users may see a state that is no longer true.',
       runbook: 'unreconciled-jobs',
-      metric: metrics.of('OldestUnreconciledAge'),
+      metric: metrics.of('OldestUnreconciledAge').with({ period: Duration.minutes(everyMinutes) }),
       comparison: '>=',
       threshold: 3 * everyMinutes * 60_000,
       periods: 3,
@@ -125,7 +129,7 @@ export class Alarms extends Construct {
       impact:
         'The safety net has holes: whatever it fails on stays as it is, lost webhooks and crashed workers included.',
       runbook: 'reconciler-failing',
-      metric: reconciler.metricErrors(fiveMinutes),
+      metric: reconciler.metricErrors(fiveIntervals),
       comparison: '>=',
       threshold: 3,
       whenMissing: NOT_BREACHING,
@@ -133,7 +137,7 @@ export class Alarms extends Construct {
     this.alarm('ReconcilerNotRunning', {
       impact: 'The safety net is gone: nothing recovers lost webhooks, crashed workers or lost rings.',
       runbook: 'reconciler-not-running',
-      metric: reconciler.metricInvocations({ period: Duration.minutes(5 * everyMinutes), statistic: 'Sum' }),
+      metric: reconciler.metricInvocations(fiveIntervals),
       comparison: '<',
       threshold: 1,
       whenMissing: BREACHING,

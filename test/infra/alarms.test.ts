@@ -15,6 +15,12 @@ function alarmOn(part: string) {
   return onlyResource(templatesOf('prod').gateway, alarm, `Alarms${part}`).Properties;
 }
 
+interface Watched {
+  /** In seconds. */
+  readonly Period: number;
+  readonly TreatMissingData: string;
+}
+
 /** Logical ids of what an alarm notifies. */
 function targetsOf({ Properties }: Resource): string[] {
   const actions = ['AlarmActions', 'OKActions', 'InsufficientDataActions'].flatMap((kind) => Properties[kind] ?? []);
@@ -97,6 +103,28 @@ describe('alarms', () => {
       Threshold: 1,
       ComparisonOperator: 'LessThanThreshold',
       MetricName: 'Invocations',
+    });
+  });
+
+  describe.each([1, 5])('with a tick every %d minutes', (reconcileEveryMinutes) => {
+    const { gateway } = synthesize(environmentWith({ reconcileEveryMinutes }));
+    const on = (part: string) => onlyResource(gateway, alarm, `Alarms${part}`).Properties as unknown as Watched;
+    const interval = reconcileEveryMinutes * 60;
+
+    test('three failed ticks of five are an alarm, as are five that never came', () => {
+      expect(on('ReconcilerFailing')).toMatchObject({ Period: 5 * interval, EvaluationPeriods: 1, Threshold: 3 });
+      expect(on('ReconcilerNotRunning')).toMatchObject({ Period: 5 * interval, EvaluationPeriods: 1, Threshold: 1 });
+    });
+
+    test('so is a job that three ticks in a row found three intervals late', () => {
+      const expected = { Period: interval, EvaluationPeriods: 3, Threshold: 3 * interval * 1000 };
+      expect(on('UnreconciledJobs')).toMatchObject(expected);
+    });
+
+    test('each that watches what ticks write hears from one in every period, or waits for the next', () => {
+      const ofTicks = ['UnreconciledJobs', 'ReconcilerFailing', 'ReconcilerNotRunning', 'JobsWithoutHold'];
+      for (const part of ofTicks) expect(on(part).Period).toBeGreaterThanOrEqual(interval);
+      for (const part of ['FlaggedJobs', 'LaneTripped']) expect(on(part).TreatMissingData).toBe('ignore');
     });
   });
 
