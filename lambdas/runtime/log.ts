@@ -29,6 +29,7 @@ interface LogFields {
   route: string;
   state: string;
   status: number;
+  tenant: string;
   to: string;
   vendor: string;
   vendorJobId: string;
@@ -47,7 +48,7 @@ export const LOG_EVENTS = {
 
   job_submitted: event('info', 'feature', 'lane', 'vendor'),
   job_replayed: event('info', 'state'),
-  job_moved: event('info', 'from', 'to', 'attempt', 'generation', 'version', 'reason'),
+  job_moved: event('info', 'from', 'to', 'attempt', 'generation', 'version', 'reason', 'tenant'),
   job_erased: event('info', 'state'),
   cancel_requested: event('info', 'state'),
   leftovers_not_deleted: event('warn', 'error'),

@@ -1,4 +1,4 @@
-import type { Job } from '../domain/job.ts';
+import { tenantOf, type Job } from '../domain/job.ts';
 import type { Notice, Notices } from '../domain/world.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -41,7 +41,11 @@ function note(notice: Notice, log: Log, metrics: Metrics): void {
       });
     case 'lane_tripped':
       metrics.put('TrippedLanes', 1, notice.lane);
-      return log.write('lane_tripped', { lane: notice.lane, reason: notice.reason });
+      // The vendor's own words may quote what a user wrote: they are the lane's item's to keep, for its operator.
+      return log.write('lane_tripped', {
+        lane: notice.lane,
+        reason: 'Our account or key was refused: the lane says how.',
+      });
     case 'lane_reopened':
       return log.write('lane_changed', { lane: notice.lane, state: 'open', reason: 'The probe was answered.' });
     case 'swept':
@@ -101,5 +105,7 @@ function noteMove(job: Job, transition: string, log: Log, metrics: Metrics): voi
 
 function writeMove(job: Job, reason: string, log: Log): void {
   const { state, attempt, generation, version } = job;
-  about(log, job).write('job_moved', { to: state, attempt, generation, version, reason });
+  // A flagged job is shown and settled with a key of its tenant.
+  const tenant = state === 'needs_attention' ? tenantOf(job.owner) : undefined;
+  about(log, job).write('job_moved', { to: state, attempt, generation, version, reason, tenant });
 }

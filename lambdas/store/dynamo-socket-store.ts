@@ -42,7 +42,7 @@ export class DynamoSocketStore implements SocketStore {
       ended = Object.entries(open).flatMap(([id, since]) => (since + longestSocketMs <= now ? [id] : []));
       if (Object.keys(open).length - ended.length >= limit) return 'too_many';
     }
-    throw new Error(`The sockets of ${owner} changed too often for one to be admitted.`);
+    throw new Error('The sockets of an owner changed too often for one to be admitted.');
   }
 
   async leave(owner: string, connectionId: string): Promise<void> {
