@@ -151,6 +151,8 @@ export const operations: Readonly<Record<string, Operation>> = {
   'POST /api/v1/socket-tickets': {
     id: 'createSocketTicket',
     summary: 'Get a ticket for the socket',
+    description:
+      'Connect to `url` and send `{"action":"follow","jobIds":["job_…"]}`: the jobs’ snapshots come at once, and then what changes. A message may come twice or late: whatever has a lower `version` than what you know of its job is old. No push is promised: read the job with `GET` every 30 to 60 seconds while its socket is silent, until it is `done`.',
     scope: 'jobs',
     answers: { 201: { description: 'For one connection, soon.', schema: 'SocketTicket' } },
     problems: [],

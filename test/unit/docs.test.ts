@@ -95,6 +95,15 @@ describe('the documents', () => {
     expect(paths.filter(({ code }) => !existsSync(path.join(root, code)))).toEqual([]);
   });
 
+  it('send no API key on to where a redirect leads', () => {
+    const curls = documents.flatMap((document) => textOf(document).match(/\bcurl .*/g) ?? []);
+    expect(curls.length).toBeGreaterThan(5);
+    // Curl keeps headers of its caller's own for every host that it is sent on to.
+    expect(
+      curls.filter((curl) => /^curl\b.* (?:-[a-zA-Z]*L\b|--location)/.test(curl) && /X-API-Key|\$\{AS/.test(curl)),
+    ).toEqual([]);
+  });
+
   it('tell of every variable of npm start', () => {
     expect(namesInTable('docs/local.md', '# On your own machine').toSorted()).toEqual([...startVariables].toSorted());
   });
