@@ -2,7 +2,7 @@ import { freeHold } from './free-hold.ts';
 import type { Job } from './job.ts';
 import { move } from './lifecycle.ts';
 import { sendJob, sendTimes, settleLostSend, type Sent } from './send-job.ts';
-import { askTimeoutMs, longestRingWaitMs, nextTick } from './timing.ts';
+import { askTimeoutMs, longestRingWaitMs, nextTick, sendLeadMs } from './timing.ts';
 import type { Vendor } from './vendor.ts';
 import { attach, watchJob, type Shift } from './watch-job.ts';
 import type { World } from './world.ts';
@@ -25,9 +25,12 @@ const candidatesBehind = 250;
  */
 export async function dispatchJob(world: World, ring: Ring, shift: Shift): Promise<void> {
   try {
+    const beganAt = world.clock.now();
     const hinted = await readJob(world, ring.hint);
     if (hinted !== undefined && hinted.lane === ring.lane && (await serveHint(world, hinted, shift))) return;
-    await pick(world, ring, shift);
+    // Its hint took a whole send: what is left of the shift may cut the next one off, paid for and unknown.
+    if (world.clock.now() - beganAt > sendLeadMs) await world.doorbell.ring(ring.lane, undefined);
+    else await pick(world, ring, shift);
   } finally {
     // Whatever broke: an end that was written is told to its followers before the sandbox is frozen.
     await world.feed.flush();

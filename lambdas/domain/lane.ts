@@ -18,6 +18,8 @@ export interface HeldUnit {
 export interface Lane {
   readonly lane: string;
   readonly cap: number;
+  /** The deployment's cap that it took over last. It takes over a changed one; a person's change holds until then. */
+  readonly deployedCap: number;
   readonly state: LaneState;
   readonly by: string;
   readonly reason: string;

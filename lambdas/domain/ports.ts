@@ -163,6 +163,8 @@ export interface LaneStore {
   read(lane: string): Promise<Lane>;
   /** May lag: for ranks and displays. */
   glance(lane: string): Promise<Lane>;
+  /** Iff the deployment's cap is no longer the one that it took over last. @returns the lane as it is then. */
+  takeOverCap(read: Lane): Promise<Lane>;
   /**
    * One conditional update; a retry that finds its own token is a success. Also moves the virtual time to `rank`.
    * Iff `notBefore` is past and there is room: in an open lane; in a tripped one too, which moves `notBefore` on by

@@ -228,6 +228,7 @@ async function fail(
   job: Job,
   vendor: Vendor | undefined,
 ): Promise<Settled> {
+  if (job.state === 'queued') return await failQueued(world, order, job);
   const isLeft = job.state === 'failed' && job.hold !== undefined && notRunning;
   if (job.state !== 'needs_attention' && job.state !== 'running' && !isLeft) return { kind: 'moved_on', job };
   if (order.dryRun) return { kind: 'would' };
@@ -237,11 +238,9 @@ async function fail(
     return await reread(world, job);
   }
   if (job.state !== 'needs_attention' && job.state !== 'running') return { kind: 'moved_on', job };
-  const now = world.clock.now();
   const isOver = notRunning || job.hold === undefined;
   const failure = { code: 'failed_by_operator', message: isOver ? endedAndOver : ended };
-  const ending = { finishedAt: now, ttl: Math.ceil((now + world.retentionMs) / 1000), checkAt: now };
-  const moved = await world.jobs.move(move('failByOperator', job, { failure, ...ending }));
+  const moved = await world.jobs.move(move('failByOperator', job, { failure, ...ending(world) }));
   if (moved.kind === 'refused') return { kind: 'moved_on', job: moved.actual };
   world.feed.send(moved.followers, { type: 'job', job: moved.job });
   await announce(world, moved.job);
@@ -249,6 +248,23 @@ async function fail(
   // Best effort: it spares the vendor's work, and frees the unit sooner; the job has ended whatever the vendor says.
   if (!isOver && job.vendorJobId !== undefined) await vendor?.cancel(job.vendorJobId, bounded(world));
   return await reread(world, moved.job);
+}
+
+/** One that the vendor refuses again and again, and whose owner doesn't cancel it. */
+async function failQueued(world: OperatorWorld, order: Order, job: Job<'queued'>): Promise<Settled> {
+  if (order.dryRun) return { kind: 'would' };
+  await audit(world, order);
+  const failure = { code: 'failed_by_operator', message: endedAndOver };
+  const moved = await world.jobs.move(move('failQueued', job, { failure, ...ending(world) }));
+  if (moved.kind === 'refused') return { kind: 'moved_on', job: moved.actual };
+  world.feed.send(moved.followers, { type: 'job', job: moved.job });
+  await announce(world, moved.job);
+  return { kind: 'done', job: moved.job };
+}
+
+function ending(world: OperatorWorld) {
+  const now = world.clock.now();
+  return { finishedAt: now, ttl: Math.ceil((now + world.retentionMs) / 1000), checkAt: now };
 }
 
 async function reread(world: OperatorWorld, job: Job): Promise<Settled> {

@@ -90,6 +90,12 @@ export async function expire(world: World, job: Job<'queued'>): Promise<Job | un
 }
 
 /**
+ * A job whose send our account may not make goes behind so many others: the next probe of its lane is another job, since
+ * what the vendor says of the account may be about this one alone.
+ */
+const stepsBack = 10;
+
+/**
  * Back to the queue, or to its end if its owner asked for that; the condition tells which. `releaseUntried`: it was our
  * account that was refused, and an account that is refused for an hour must not use up what its jobs may be sent.
  */
@@ -99,7 +105,11 @@ export async function release(
   delayMs: number,
   how: 'release' | 'releaseUntried' = 'release',
 ): Promise<Job | undefined> {
-  const moved = await world.jobs.move(move(how, job, { checkAt: job.queuedAt + job.maxQueueMs }));
+  const checkAt = job.queuedAt + job.maxQueueMs;
+  const moved =
+    how === 'release'
+      ? await world.jobs.move(move('release', job, { checkAt }))
+      : await world.jobs.move(move('releaseUntried', job, { checkAt, rank: job.rank + stepsBack }));
   const actual = moved.kind === 'refused' ? moved.actual : undefined;
   if (actual?.state === 'dispatching' && actual.attempt === job.attempt && actual.cancelRequestedAt !== undefined) {
     const canceled = await world.jobs.move(move('releaseCanceled', actual, ending(world)));

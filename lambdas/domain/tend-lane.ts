@@ -13,7 +13,7 @@ export interface LaneSeen {
 
 /** One lane, one tick: sweeps its holds, then rings for what waits where there is room. */
 export async function tendLane(world: World, name: string): Promise<LaneSeen> {
-  const before = await world.lanes.read(name);
+  const before = await world.lanes.takeOverCap(await world.lanes.read(name));
   const swept = await sweepLane(world, before);
   const lane = swept > 0 ? await world.lanes.read(name) : before;
   const queued = await world.index.countQueued(name);

@@ -43,6 +43,19 @@ export class DynamoLaneStore implements LaneStore {
     return (await this.#get(name, false)) ?? newLane(name, this.#capOf(name));
   }
 
+  async takeOverCap(read: Lane): Promise<Lane> {
+    const cap = this.#capOf(read.lane);
+    if (read.deployedCap === cap) return read;
+    const written = await this.#update(read.lane, (expression) => {
+      const stored = expression.name('deployedCap');
+      return {
+        conditions: [`(attribute_not_exists(${stored}) OR ${stored} <> ${expression.value(cap)})`],
+        set: { cap, deployedCap: cap },
+      };
+    });
+    return laneIn(written);
+  }
+
   /**
    * The lane is supposed to be open, and the rank to be ahead of its virtual time; where that is not so, the refusal
    * brings the lane, which decides or names the right supposition. A second supposition can only be wrong again if the

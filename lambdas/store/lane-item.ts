@@ -10,6 +10,8 @@ const heldUnit = z.object({ jobId: z.string(), attempt: z.number(), acquiredAt: 
 const laneItem = z.object({
   lane: z.string(),
   cap: z.number(),
+  /** Absent in what was written before it was kept. */
+  deployedCap: z.number().default(0),
   state: z.enum(['open', 'paused', 'tripped']),
   by: z.string(),
   reason: z.string(),
@@ -33,6 +35,7 @@ export function newLane(lane: string, cap: number): Lane {
   return {
     lane,
     cap,
+    deployedCap: cap,
     state: 'open',
     by: 'deployment',
     reason: 'not changed since it was deployed',

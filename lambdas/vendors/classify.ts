@@ -9,7 +9,7 @@ export interface SubmitRules {
   readonly notTaken: readonly number[];
   /** Error codes by which the vendor says that it saw this key before. */
   readonly keyReusedCodes: readonly string[];
-  /** Error codes with which a 401, 402 or 403 refuses this very request, and not our account. */
+  /** Error codes with which one of `aboutUs` refuses this very request, and not our account. */
   readonly refusedCodes: readonly string[];
   /** Reads a 2xx; undefined where it can't be read or names no job. */
   readonly readTaken: (answer: Answered) => Extract<SubmitOutcome, { kind: 'accepted' | 'finished' }> | undefined;
@@ -48,6 +48,9 @@ export function classifySubmit(outcome: CallOutcome, rules: SubmitRules, now: nu
   }
 }
 
+/** About our account, or about where we send: no job can help it, and a backlog must not fail for it. */
+const aboutUs: readonly number[] = [401, 402, 403, 404, 405];
+
 function classifyAnswer(answer: Answered, rules: SubmitRules, now: number): SubmitOutcome {
   const { status } = answer;
   // A 2xx that can't be read was probably taken: it is the one that must never be sent again by guessing.
@@ -62,7 +65,7 @@ function classifyAnswer(answer: Answered, rules: SubmitRules, now: number): Subm
     const delayMs = retryAfterMs(answer.headers['retry-after'], now);
     return { kind: 'throttled', retryAfterMs: delayMs, message: reasonOf(answer, rules) };
   }
-  if (status === 401 || status === 402 || status === 403) {
+  if (aboutUs.includes(status)) {
     if (code !== undefined && rules.refusedCodes.includes(code)) {
       return { kind: 'refused', status, message: reasonOf(answer, rules) };
     }

@@ -16,8 +16,8 @@ export const jobsApiOptions = z.strictObject({
     .array(z.string())
     .default(['idempotency_key_reuse', 'idempotency_key_reused', 'idempotency_key_in_use']),
   /**
-   * Error codes with which a 401, 402 or 403 is about the request, such as a prompt that is not allowed. Without them one
-   * such request closes the lane, as a bad key would.
+   * Error codes with which a 401, 402, 403, 404 or 405 is about the request, such as a prompt that is not allowed. Without
+   * them one such request closes the lane, as a bad key would.
    */
   refusedCodes: z.array(z.string()).default([]),
   askTimeoutMs: z.int().positive().default(10_000),

@@ -195,3 +195,63 @@ describe.each<[string, () => Promise<LaneStore>]>([
     });
   });
 });
+
+/** The lanes of one table, as each deployment with other caps sees them. */
+type Deploy = (caps: Readonly<Record<string, number>>) => LaneStore;
+
+describe.each<[string, () => Promise<Deploy>]>([
+  [
+    'MemoryLaneStore',
+    async () => {
+      let before = new MemoryLaneStore({ default: 2 });
+      return (deployed) => {
+        const next = new MemoryLaneStore(deployed);
+        next.put(before.get('default'));
+        return (before = next);
+      };
+    },
+  ],
+  [
+    'DynamoLaneStore',
+    async () => {
+      const table = await dynamo.createTable();
+      return (deployed) => new DynamoLaneStore(dynamo.client, table, deployed);
+    },
+  ],
+])('%s: a cap that a deployment changes', (_, create) => {
+  it('is taken over, and what a person changes after that holds until the next one', async () => {
+    const deploy = await create();
+    const first = deploy({ default: 2 });
+    await first.hold('default', 'hold-1', unit(), 4);
+    const changed = await first.change('default', 0, { cap: 5, ...byAnn(noon) });
+    expect(changed).toMatchObject({ kind: 'changed', lane: { cap: 5 } });
+    // Not by a deployment that has the same cap as the one before.
+    const same = deploy({ default: 2 });
+    expect(await same.takeOverCap(await same.read('default'))).toMatchObject({ cap: 5 });
+
+    const lower = deploy({ default: 1 });
+    const taken = await lower.takeOverCap(await lower.read('default'));
+    expect(taken).toMatchObject({ cap: 1, deployedCap: 1, state: 'open', held: { 'hold-1': unit() }, virtualTime: 4 });
+    expect(await lower.read('default')).toEqual(taken);
+    await lower.change('default', taken.since, { cap: 3, ...byAnn(noon) });
+    expect(await lower.takeOverCap(await lower.read('default'))).toMatchObject({ cap: 3 });
+  });
+
+  it('is taken over once, though two ticks read the lane before', async () => {
+    const deploy = await create();
+    await deploy({ default: 2 }).read('default');
+    const lanes = deploy({ default: 4 });
+    const read = await lanes.read('default');
+    await lanes.takeOverCap(read);
+    await lanes.change('default', 0, { cap: 1, ...byAnn(noon) });
+    expect(await lanes.takeOverCap(read)).toMatchObject({ cap: 1 });
+  });
+
+  it('leaves a closed lane closed', async () => {
+    const deploy = await create();
+    await deploy({ default: 2 }).change('default', 0, { state: 'paused', ...byAnn(noon) });
+    const lanes = deploy({ default: 4 });
+    const paused = { cap: 4, state: 'paused', by: 'ann', since: noon };
+    expect(await lanes.takeOverCap(await lanes.read('default'))).toMatchObject(paused);
+  });
+});

@@ -39,6 +39,13 @@ export class MemoryLaneStore implements LaneStore {
     return this.get(lane);
   }
 
+  async takeOverCap({ lane: name }: Lane): Promise<Lane> {
+    const lane = this.get(name);
+    const cap = this.#caps[name] ?? lane.deployedCap;
+    if (lane.deployedCap !== cap) this.put({ ...lane, cap, deployedCap: cap });
+    return this.get(name);
+  }
+
   async hold(name: string, token: string, unit: HeldUnit, rank: number): Promise<LaneHeld> {
     const lane = this.get(name);
     const probing = lane.state === 'tripped';

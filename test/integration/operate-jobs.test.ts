@@ -495,6 +495,21 @@ describe('fail', () => {
     expect(gateway.announced).toMatchObject([{ job: { state: 'failed' } }]);
   });
 
+  it('ends a job that waits: nothing of it is at the vendor', async () => {
+    gateway.put('queued');
+    expect((await order('fail', { dryRun: true })).status).toBe(200);
+    expect(job()).toMatchObject({ state: 'queued' });
+    const answer = await order('fail');
+    expect(settledSchema.parse(answer.body).job).toMatchObject({
+      cause: null,
+      held: false,
+      job: { status: 'failed', error: { code: 'failed_by_operator' }, charge: { state: 'none' } },
+    });
+    expect(gateway.announced).toMatchObject([{ job: { state: 'failed' } }]);
+    expect(await actionsOf()).toEqual(['fail']);
+    expect(codeOf(await order('fail'))).toBe('409 job_moved_on');
+  });
+
   it('frees the unit where a person vouches, also later', async () => {
     gateway.put('needs_attention');
     await order('fail');

@@ -76,6 +76,43 @@ it('a probe keeps its receipt although its lane can not be opened, and fails onl
   expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'running', vendorJobId: 'vendor-job-1' });
 });
 
+it('a ring whose hint took a whole send goes on in a fresh worker: another send might be cut off', async () => {
+  const gateway = new OperatorGateway();
+  const { studio } = gateway;
+  gateway.put('dispatching', { id: 'job_lost', picture: undefined, sends: 1, dispatchBy: noon - 1 });
+  gateway.put('queued', { id: 'job_b', picture: undefined });
+  for (const id of ['job_lost', 'job_b']) {
+    await gateway.jobs.putRequest(id, 'submit-1', { parameters: {}, metadata: undefined, consent: undefined });
+  }
+  studio.submit = async (submission) => {
+    studio.submissions.push(submission);
+    await gateway.clock.advance(190_000);
+    return { kind: 'refused', status: 422, message: 'No.' };
+  };
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  await dispatchJob(gateway.world, { lane: 'default', hint: 'job_lost' }, shift);
+  expect(studio.submissions.map(({ vendorKey }) => vendorKey)).toEqual(['job_lost.1']);
+  expect(gateway.jobs.get('job_b').state).toBe('queued');
+  expect(gateway.doorbell.rings.at(-1)).toEqual({ lane: 'default', hint: undefined, delayMs: 0 });
+});
+
+it('a job that our account may not send is not the next probe of its lane, too', async () => {
+  const gateway = new OperatorGateway();
+  const { studio } = gateway;
+  for (const [rank, id] of ['job_a', 'job_b'].entries()) {
+    gateway.put('queued', { id, rank, picture: undefined });
+    await gateway.jobs.putRequest(id, 'submit-1', { parameters: {}, metadata: undefined, consent: undefined });
+  }
+  studio.outcome = { kind: 'account-refused', status: 403, message: 'Not with this prompt.' };
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  await dispatchJob(gateway.world, { lane: 'default', hint: undefined }, shift);
+  expect(gateway.lanes.get('default').state).toBe('tripped');
+  await gateway.clock.advance(60_000);
+  await dispatchJob(gateway.world, { lane: 'default', hint: undefined }, shift);
+  expect(studio.submissions.map(({ vendorKey }) => vendorKey)).toEqual(['job_a.1', 'job_b.1']);
+  expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'queued', tries: 0 });
+});
+
 it('tells the followers of an end before the worker fails, whatever fails after it', async () => {
   const gateway = new OperatorGateway();
   gateway.put('running', { followers: ['socket-1'] });

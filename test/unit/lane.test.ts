@@ -4,6 +4,7 @@ import { closedMsUntil, freeUnits, hasRoom, nextRank, type Lane } from '../../la
 const lane: Lane = {
   lane: 'pool',
   cap: 2,
+  deployedCap: 2,
   state: 'open',
   by: 'deployment',
   reason: '',

@@ -49,6 +49,17 @@ it('a lane that can not be read expires nothing: nobody knows how long it was cl
   expect(gateway.jobs.get('job_a')).toMatchObject({ state: 'queued', checkAt: noon + 60_001 });
 });
 
+it('a cap that was raised by a deployment is filled by the next tick', async () => {
+  const gateway = new OperatorGateway();
+  const before = { ...gateway.lanes.get('default'), cap: 1, deployedCap: 1 };
+  gateway.lanes.put({ ...before, held: { 'hold-x': { jobId: 'job_x', attempt: 1, acquiredAt: noon } } });
+  gateway.put('queued');
+  const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
+  await reconcileJobs(gateway.world, ['default'], new Map(), shift);
+  expect(gateway.lanes.get('default')).toMatchObject({ cap: 2, deployedCap: 2 });
+  expect(gateway.doorbell.rings).toContainEqual({ lane: 'default', hint: 'job_a', delayMs: 0 });
+});
+
 describe('more jobs than can be copied at once are found finished', () => {
   const shift = { endsAt: noon + 300_000, signal: new AbortController().signal };
   const budgets = new Map([['studio', { concurrency: 32, perSecond: Number.POSITIVE_INFINITY }]]);

@@ -207,6 +207,12 @@ export const promiseMutants: readonly Mutant[] = [
     edits: [edit('send-job', "next.trip === undefined ? 'release' : 'releaseUntried'", "'release'")],
   },
   {
+    name: 'a job that our account may not send stays the first',
+    why: 'it is the probe of its lane for ever, which stays closed for all others',
+    source: 'promise 2',
+    edits: [edit('settle-job', 'rank: job.rank + stepsBack', 'rank: job.rank')],
+  },
+  {
     name: 'a pause counts as waiting',
     why: 'a lane that was paused for a while fails its whole queue',
     source: 'design §7',

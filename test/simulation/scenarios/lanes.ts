@@ -1,4 +1,4 @@
-import { none, one, replay, submit, changeLaneAfter, type Scenario } from '../scenario.ts';
+import { none, one, replay, submit, changeLaneAfter, settleAfter, type Scenario } from '../scenario.ts';
 
 export const lanes: readonly Scenario[] = [
   {
@@ -104,6 +104,15 @@ export const lanes: readonly Scenario[] = [
     begin: (simulation) => submit(simulation, ['a', 'b', 'c'], 'v'),
     ends: 'succeeded',
     withinMs: 5_000,
+  },
+  {
+    name: 'none: the account is refused for the first job alone, until a person fails it',
+    vendors: [{ ...none, forbids: 'a' }],
+    begin: (simulation) => {
+      submit(simulation, ['a', 'b', 'c'], 'v');
+      settleAfter(simulation, 400_000, 'a', () => ({ action: 'fail', notRunning: false }));
+    },
+    ends: { a: 'failed', b: 'succeeded', c: 'succeeded' },
   },
   {
     name: 'none: the account is refused for longer than a job may be tried, then throttled',

@@ -178,6 +178,7 @@ function lanesOf({ watchdog }: Simulation, calling: Calling, caps: Readonly<Reco
   return {
     read: async (lane) => await store(`read lane ${lane}`).read(lane),
     glance: async (lane) => await store(`glance at lane ${lane}`).glance(lane),
+    takeOverCap: async (lane) => await store('take over cap').takeOverCap(lane),
     hold: async (...hold) => await store(`hold ${hold[2].jobId}`).hold(...hold),
     free: async (lane, token) => {
       const watched: Around = (apply) => {

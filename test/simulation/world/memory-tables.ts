@@ -118,6 +118,7 @@ function lanesOf({ lanes, watchdog }: Simulation, through: Through): LaneStore {
   return {
     read: async (lane) => await through('read', `read lane ${lane}`, () => lanes.read(lane)),
     glance: async (lane) => await lanes.glance(lane),
+    takeOverCap: async (lane) => await lanes.takeOverCap(lane),
     hold: async (...hold) => await through('write', `hold ${hold[2].jobId}`, () => lanes.hold(...hold)),
     free: async (lane, token) =>
       await through('write', `free ${token}`, async () => {

@@ -16,6 +16,8 @@ export interface VendorSetup {
   readonly onCancel?: 'obeys' | 'goes_on';
   /** In order of its answers; then it accepts. */
   readonly answers?: readonly VendorAnswer[];
+  /** It says of this job's requests that our account may not. */
+  readonly forbids?: string;
   /** For so long after a run began, a look-up doesn't find it. */
   readonly listingLagMs?: number;
   readonly traits?: Partial<VendorTraits>;
@@ -88,8 +90,8 @@ export class SimulatedVendor {
     this.hasForgotten ||= forgets;
   }
 
-  nextAnswer(): VendorAnswer {
-    if (!this.accountIsGood) return 'account';
+  nextAnswer(jobId: string): VendorAnswer {
+    if (!this.accountIsGood || this.setup.forbids === jobId) return 'account';
     return this.#answers.shift() ?? 'accept';
   }
 

@@ -56,7 +56,7 @@ async function submit(
   if (simulation.clockOf(actor).now() >= submission.sendBy || submission.signal.aborted) {
     return { kind: 'not-sent', cause: 'too_late', message: 'The time to send it was over.' };
   }
-  const planned = vendor.nextAnswer();
+  const planned = vendor.nextAnswer(submission.vendorKey.slice(0, submission.vendorKey.lastIndexOf('.')));
   const answer: VendorAnswer = fault?.kind === 'vendor' ? fault.answer : planned;
   if (fault?.kind === 'crash_after' || fault?.kind === 'crash_late') {
     simulation.leaveTravelling(vendor, submission, fault.kind === 'crash_after' ? travelMs : fault.delayMs);
