@@ -10,7 +10,7 @@ let slowlane: Slowlane;
 let picture: Buffer<ArrayBuffer>;
 beforeAll(async () => {
   picture = await drawPicture();
-  slowlane = await startSlowlane({ impatient: true, vendor: { sendTimeoutMs: 2_000 } });
+  slowlane = await startSlowlane({ impatient: true, vendor: { sendTimeoutMs: 10_000 } });
 });
 afterAll(async () => {
   await slowlane.stop();
@@ -37,21 +37,21 @@ describe('workers that are killed in mid-job', () => {
     expectStatus(await operator.changeLane({ state: 'open', cap: 3 }), 200);
     await studio.restartCounters();
 
+    await studio.fault({ point: 'run', fault: 'ticks', perSecond: 4, seconds: 3_600, times: 2 });
     await studio.fault({ point: 'run', fault: 'ticks', perSecond: 4, seconds: 3 });
     const ids = await Promise.all(Array.from({ length: 8 }, (_, index) => submit(index % 2 ? 'stylize' : 'upscale')));
-    await eventually('two run at the vendor', async () => (await studio.ledger()).inFlight === 2 || undefined);
+    await studio.struck('run');
+    // Noted, not only sent: a worker killed between its send and its note would leave a flag, and the flag a unit less.
+    await eventually('two are known to run', async () => {
+      const jobs = await Promise.all(ids.map((id) => api.job(id)));
+      return jobs.filter(({ status }) => status === 'running').length === 2 || undefined;
+    });
     expect(await runtime.killWorkers()).toBeGreaterThan(0);
+    await studio.hurry();
 
-    const ended = await Promise.all(
-      ids.map((id) =>
-        api.until(id, 'ends or waits for a person', (job) => job.done || job.status === 'needs_attention', 200_000),
-      ),
-    );
-    for (const job of ended) {
-      const sold = await studio.acceptedFor(job.id);
-      // A worker killed between its send and its note: only a person may say what became of it.
-      if (job.status === 'needs_attention') expect([job.feature, sold.length <= 1]).toEqual(['stylize', true]);
-      else expect([job.status, sold.length]).toEqual(['succeeded', 1]);
+    const ended = await Promise.all(ids.map((id) => api.done(id, 200_000)));
+    for (const { id, status } of ended) {
+      expect([status, (await studio.acceptedFor(id)).length]).toEqual(['succeeded', 1]);
     }
     expect((await studio.ledger()).maxInFlight).toBeLessThanOrEqual(2);
 
@@ -59,10 +59,7 @@ describe('workers that are killed in mid-job', () => {
       [flagged, 'Job Needs Attention'],
       [refused, 'Job Failed'],
       [canceled, 'Job Canceled'],
-      ...ended.map(({ id, status }): [string, string] => [
-        id,
-        status === 'succeeded' ? 'Job Succeeded' : 'Job Needs Attention',
-      ]),
+      ...ended.map(({ id }): [string, string] => [id, 'Job Succeeded']),
     ]);
     for (const [id, type] of expected) {
       const event = await eventually(`${type} of ${id}`, async () =>
