@@ -49,11 +49,15 @@ export class Runtime {
     return z.object({ killed: z.number() }).parse(killed).killed;
   }
 
-  /** Waits until no function runs: a worker still tells and tidies after its job is seen to be done. */
+  /**
+   * Waits until no function runs and no ring waits for one: a worker still tells and tidies after its job is seen to be
+   * done. What crashed is left aside: nobody takes a dead letter.
+   */
   async rest(): Promise<void> {
     await eventually('every function rests', async () => {
       const all = await this.#functions();
-      return all.every(({ inFlight }) => inFlight === 0) ? true : undefined;
+      // In this order: a ring that was there while no function ran is still there, or what it led to is.
+      return all.every(({ inFlight }) => inFlight === 0) && (await this.#rings()) === 0 ? true : undefined;
     });
   }
 
@@ -72,6 +76,14 @@ export class Runtime {
   async killNextWorker(): Promise<void> {
     const name = await this.workerName();
     await eventually('a worker runs', async () => ((await this.kill(name)) > 0 ? true : undefined));
+  }
+
+  async #rings(): Promise<number> {
+    const depths = z.record(z.string(), z.object({ ready: z.number(), inFlight: z.number(), delayed: z.number() }));
+    const queues = Object.entries(depths.parse(await this.#control('GET', 'queues')));
+    return queues
+      .filter(([name]) => !name.includes('DeadLetters'))
+      .reduce((sum, [, { ready, inFlight, delayed }]) => sum + ready + inFlight + delayed, 0);
   }
 
   async #functions() {
