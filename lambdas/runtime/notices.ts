@@ -44,7 +44,7 @@ function note(notice: Notice, log: Log, metrics: Metrics): void {
       // The vendor's own words may quote what a user wrote: they are the lane's item's to keep, for its operator.
       return log.write('lane_tripped', {
         lane: notice.lane,
-        reason: 'Our account or key was refused: the lane says how.',
+        reason: 'The vendor takes nothing from us: the lane says why.',
       });
     case 'lane_reopened':
       return log.write('lane_changed', { lane: notice.lane, state: 'open', reason: 'The probe was answered.' });

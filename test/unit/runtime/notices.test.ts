@@ -37,7 +37,7 @@ it('names nobody where a job goes its way', () => {
 it("says which lane was tripped, without the vendor's words, which may quote a user's", () => {
   note({ kind: 'lane_tripped', lane: 'quick', reason: 'Blocked: "my private prompt"' });
   expect(lines).toMatchObject([
-    { event: 'lane_tripped', lane: 'quick', reason: 'Our account or key was refused: the lane says how.' },
+    { event: 'lane_tripped', lane: 'quick', reason: 'The vendor takes nothing from us: the lane says why.' },
   ]);
   expect(JSON.stringify(lines)).not.toContain('private');
 });
