@@ -13,7 +13,7 @@ export const localDemoKey = 'local-demo-key';
 
 /** Keys that every local environment has; they open nothing anywhere else. */
 export const localKeys: readonly LocalKey[] = [
-  { key: localDemoKey, scopes: ['jobs'] },
+  { key: localDemoKey, scopes: ['jobs', 'act-for-user'] },
   { key: 'local-operator-key', scopes: ['jobs', 'operator', 'tokens', 'act-for-user'] },
 ];
 
