@@ -71,7 +71,8 @@ export const operatorOperations: Readonly<Record<string, Operation>> = {
   'POST /api/v1/operator/jobs/{id}/fail': {
     id: 'failJob',
     summary: 'End it as failed',
-    description: "Its unit of the lane stays held until it can't be running, or a person vouches for that.",
+    description:
+      "A job that still waits has ended with that. Of any other, its unit of the lane stays held until it can't be running, or a person vouches for that.",
     scope: 'operator',
     body: { 'application/json': 'Fail' },
     answers: { 200: settled },
