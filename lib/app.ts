@@ -11,16 +11,17 @@ export interface SlowlaneStacks {
 
 /** Two stacks, so that nothing that is replaced can take along what must survive. */
 export function buildStacks(app: App, environment: Environment, code: FunctionCode): SlowlaneStacks {
-  const { name, protectData } = environment;
+  const { name } = environment;
+  const terminationProtection = environment.protectData !== false;
   const dataStack = new Stack(app, `Slowlane-${name}-data`, {
     description: `Slowlane ${name}: jobs, pictures, secrets`,
-    terminationProtection: protectData,
+    terminationProtection,
   });
   const data = new SlowlaneData(dataStack, 'Data', environment);
 
   const gatewayStack = new Stack(app, `Slowlane-${name}`, {
     description: `Slowlane ${name}: APIs, workers, reconciler, alarms`,
-    terminationProtection: protectData,
+    terminationProtection,
   });
   new Slowlane(gatewayStack, 'Gateway', { environment, data, code });
 

@@ -68,6 +68,10 @@ const retention = z
     error: `must be at least jobDays + ${settlingDays}: a person settles a flagged job by its evidence`,
   });
 
+const protection = z.union([z.boolean(), z.strictObject({ restoredTable: z.string().regex(/^[\w.-]{3,255}$/) })], {
+  error: 'must be true, false, or since a restore { restoredTable: "…" }',
+});
+
 const environment = z
   .strictObject({
     /** Lambda's "Concurrent executions" of the account and region (Service Quotas). */
@@ -86,8 +90,11 @@ const environment = z
     throttle: z.strictObject({ perSecond: z.int().positive(), burst: z.int().positive() }),
     /** Needs the account-wide API Gateway CloudWatch role, which one stack must not own: hence opt-in. */
     socketAccessLogs: z.boolean(),
-    /** True where losing the data would matter: it then survives the stack's deletion, and can be restored. */
-    protectData: z.boolean(),
+    /**
+     * True where losing the data would matter: it then survives the stack's deletion, and can be restored. Since a restore
+     * it names the table that is used in the place of the one that the data stack made and goes on to own.
+     */
+    protectData: protection,
     reconcileEveryMinutes: z.int().min(1).max(5),
   })
   .check(({ value, issues }) => {
@@ -114,10 +121,24 @@ export function environmentNamed(name: string, studioUrl?: string): Environment 
 
 /** @throws Error naming every wrong setting by its path, for example `dev.lanes.default.cap` */
 export function parseEnvironment(name: EnvironmentName, settings: unknown): Environment {
-  const parsed = environment.safeParse(settings);
+  const parsed = environment
+    .refine((parsed) => restoredTableOf(parsed)?.startsWith(tablePrefix(name)) !== false, {
+      path: ['protectData', 'restoredTable'],
+      error: `must begin with ${tablePrefix(name)}: the tools then see two tables, and ask which`,
+    })
+    .safeParse(settings);
   if (parsed.success) return { ...parsed.data, name };
   const wrong = parsed.error.issues.map((issue) => `  ${[name, ...issue.path].join('.')}: ${explain(issue)}`);
   throw new Error(`The settings of environment ${name} are wrong (lib/settings.ts):\n${wrong.join('\n')}`);
+}
+
+export function restoredTableOf({ protectData }: Pick<Environment, 'protectData'>): string | undefined {
+  return typeof protectData === 'object' ? protectData.restoredTable : undefined;
+}
+
+/** How CloudFormation begins the name of the data stack's table. A tool that finds one table by it takes that one. */
+function tablePrefix(name: EnvironmentName): string {
+  return `Slowlane-${name}-data-`;
 }
 
 /** Of a name that can't be one, zod's own message says no more than that. */

@@ -1,15 +1,16 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import * as s3 from 'aws-cdk-lib/aws-s3';
 import * as secrets from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { settlingDays } from '../lambdas/domain/timing.ts';
 import { acknowledge } from './constructs/acknowledge.ts';
-import type { Environment } from './environments.ts';
+import { type Environment, restoredTableOf } from './environments.ts';
 
 /** What must survive: the jobs, their pictures, and the secrets. */
 export class SlowlaneData extends Construct {
-  readonly table: dynamodb.Table;
+  /** Where the jobs are: the table that is made here or, since a restore, the restored one. */
+  readonly table: dynamodb.Table | dynamodb.ITable;
   readonly pictures: s3.Bucket;
   /** Signs client tokens, callback URLs and cursors: `{"current","previous"?}`. */
   readonly signingSecret: secrets.Secret;
@@ -18,8 +19,9 @@ export class SlowlaneData extends Construct {
 
   constructor(scope: Construct, id: string, environment: Environment) {
     super(scope, id);
-    const removalPolicy = environment.protectData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
-    this.table = this.createTable(environment, removalPolicy);
+    const isProtected = environment.protectData !== false;
+    const removalPolicy = isProtected ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    this.table = this.tableInUse(this.createTable(isProtected, removalPolicy), environment);
     this.pictures = this.createBucket(environment, removalPolicy);
     this.signingSecret = this.createSigningSecret(removalPolicy);
     this.vendorSecrets = new Map(
@@ -27,15 +29,22 @@ export class SlowlaneData extends Construct {
     );
   }
 
-  private createTable({ protectData }: Environment, removalPolicy: RemovalPolicy): dynamodb.Table {
+  private tableInUse(made: dynamodb.Table, environment: Environment): SlowlaneData['table'] {
+    // Exported whether or not it is in use: this stack is deployed first, while the other one still imports them.
+    for (const value of [made.tableName, made.tableArn]) Stack.of(this).exportValue(value);
+    const restored = restoredTableOf(environment);
+    return restored === undefined ? made : dynamodb.Table.fromTableName(this, 'RestoredJobs', restored);
+  }
+
+  private createTable(isProtected: boolean, removalPolicy: RemovalPolicy): dynamodb.Table {
     const table = new dynamodb.Table(this, 'Jobs', {
       partitionKey: { name: 'pk', type: dynamodb.AttributeType.STRING },
       sortKey: { name: 'sk', type: dynamodb.AttributeType.STRING },
       billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
       encryption: dynamodb.TableEncryption.AWS_MANAGED,
       timeToLiveAttribute: 'ttl',
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: protectData },
-      deletionProtection: protectData,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: isProtected },
+      deletionProtection: isProtected,
       removalPolicy,
     });
     // All from the first deployment: AWS adds one index per update. Keys only, so that a job's ticks never touch them.
@@ -43,7 +52,7 @@ export class SlowlaneData extends Construct {
     addIndex(table, 'active', 'activeShard', 'checkAt');
     addIndex(table, 'attention', 'attention', 'flaggedAt');
     addIndex(table, 'owner', 'owner', 'createdAt');
-    if (!protectData) {
+    if (!isProtected) {
       acknowledge(table, 'AwsSolutions-DDB3', 'The jobs of this environment are disposable: protectData is false.');
     }
     return table;

@@ -1,5 +1,5 @@
 import type { IConstruct } from 'constructs';
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { EventBus } from 'aws-cdk-lib/aws-events';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
@@ -10,7 +10,7 @@ import { arnSeenFrom } from './acknowledge.ts';
 
 /** What the grants of a function are about. */
 export interface GrantTargets {
-  readonly table: Table;
+  readonly table: Pick<ITable, 'tableArn'>;
   readonly pictures: Bucket;
   readonly signingSecret: Secret;
   /**

@@ -24,11 +24,12 @@ test.each(['dev', 'prod'] as const)('%s has no finding without a reason', (name)
   check(environmentNamed(name));
 });
 
-test('nor has an environment with domains, socket access logs, two lanes and no vendor', () => {
+test('nor has an environment with domains, socket access logs, two lanes, a restored table and no vendor', () => {
   check(
     environmentWith({
       domain: { api: 'api.example.com', socket: 'live.example.com', certificateArn: 'arn:aws:acm:::certificate/1' },
       socketAccessLogs: true,
+      protectData: { restoredTable: 'Slowlane-staging-data-restored' },
       lanes: { default: { cap: 1, ceiling: 2 }, slow: { cap: 1, ceiling: 2 } },
       vendors: {},
       features: {},
