@@ -155,6 +155,7 @@ test('a list is newest first and paged, each job once', async () => {
   expect(seen).toEqual(ids.toReversed());
   expectProblem(await api.call('GET', '/api/v1/jobs?cursor=forged'), 400, 'cursor_invalid');
   expectProblem(await api.call('GET', '/api/v1/jobs?limit=0'), 400, 'request_invalid');
+  for (const id of ids) await finished(api, id);
 });
 
 // Five, since a fresh account runs ten functions at once in all.
@@ -167,6 +168,7 @@ test('five submits of one action at once are one job', async () => {
   const ids = answers.map((answer) => jobOf(answer, answer.status).id);
   expect(new Set(ids).size).toBe(1);
   expect(answers.map(({ status }) => status).toSorted((a, b) => b - a)).toEqual([202, 200, 200, 200, 200]);
+  for (const id of new Set(ids)) await finished(api, id);
 });
 
 test('an erased job is gone, and its key never buys again', async () => {

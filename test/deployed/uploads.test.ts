@@ -64,6 +64,7 @@ test('an app that was killed uploads again, and finds its job', async () => {
   const again = await submitUpload(api, second.uploadId, key);
 
   expect(jobOf(again, 200).id).toBe(id);
+  await finished(api, id);
 });
 
 test('storage takes the announced bytes, and no others', async () => {
@@ -84,7 +85,8 @@ test('what has not arrived can not be submitted, and uses up no key', async () =
 
   expectProblem(await submitUpload(api, upload.uploadId, key), 422, 'upload_incomplete');
   await send(upload, photo);
-  jobOf(await submitUpload(api, upload.uploadId, key), 202);
+  const { id } = jobOf(await submitUpload(api, upload.uploadId, key), 202);
+  await finished(api, id);
 });
 
 test("another user's upload is not there", async () => {
