@@ -44,8 +44,25 @@ function isFault(line: string): boolean {
 const queuesSchema = z.object({ QueueUrls: z.array(z.string()) });
 const attributesSchema = z.object({ Attributes: z.record(z.string(), z.string()) });
 
+/** The suite waits for its jobs; a ring or a worker may still be on its way when the last of them is seen to be done. */
+const lagLimitMs = 60_000;
+
+/** What is wrong in the end: what lags behind is asked after until it is well, or late. */
+async function wrongInTheEnd(check: () => Promise<string[]>): Promise<string[]> {
+  const giveUpAtMs = Date.now() + lagLimitMs;
+  for (;;) {
+    const wrong = await check();
+    if (wrong.length === 0 || Date.now() > giveUpAtMs) return wrong;
+    await pause(500);
+  }
+}
+
 /** Every ring was served, and none by a crash. @returns what is wrong, a line each */
 export async function checkQueues(account: Account): Promise<string[]> {
+  return await wrongInTheEnd(() => wrongWithQueues(account));
+}
+
+async function wrongWithQueues(account: Account): Promise<string[]> {
   const { QueueUrls } = await callAws(account, 'sqs', 'ListQueues', {}, queuesSchema);
   if (QueueUrls.length !== 2) return [`${QueueUrls.length} queues were deployed, not 2`];
   const found = await Promise.all(
@@ -71,6 +88,10 @@ const ledgerSchema = z.object({
 
 /** Whatever the suite did, the vendor was asked for each job once. @returns what is wrong, a line each */
 export async function checkLedger(studioUrl: string): Promise<string[]> {
+  return await wrongInTheEnd(() => wrongWithLedger(studioUrl));
+}
+
+async function wrongWithLedger(studioUrl: string): Promise<string[]> {
   const { posts, accepted } = ledgerSchema.parse(await (await fetch(`${studioUrl}/control/ledger`)).json());
   const keys = new Set(accepted.map(({ key }) => key));
   return [
