@@ -13,7 +13,7 @@ let slowlane: Slowlane;
 let picture: Buffer<ArrayBuffer>;
 beforeAll(async () => {
   picture = await drawPicture();
-  slowlane = await startSlowlane({ vendor: { sendTimeoutMs: 3_000 }, limits: { submitsPerMinute: 1_000 } });
+  slowlane = await startSlowlane({ vendor: { sendTimeoutMs: 8_000 }, limits: { submitsPerMinute: 1_000 } });
   expectStatus(await slowlane.operator.changeLane({ cap: 8 }), 200);
 });
 afterAll(async () => {
