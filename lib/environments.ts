@@ -27,8 +27,10 @@ const name = featureSettings.shape.lane;
 
 const lane = z
   .strictObject({
-    /** How many jobs the vendor may be running for us when the lane is first opened; changed at run time afterwards. */
-    /** What the lane begins with, and takes over with the first tick after a deployment that changes it. */
+    /**
+     * How many jobs the vendor may be running for us. The lane takes it over with the first tick after a deployment that
+     * changes it; what an operator sets at run time holds until then.
+     */
     cap: z.int().nonnegative(),
     /** The most that the cap can be raised to without a deployment: the lane's workers. */
     ceiling: z.int().min(1).max(maxCap, `must be at most ${maxCap}: a larger pool is two lanes`),
