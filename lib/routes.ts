@@ -20,7 +20,7 @@ export const httpRoutes = [
   { method: 'GET', path: '/api/v1/jobs/{id}/result', function: 'read-job' },
   { method: 'POST', path: '/api/v1/jobs/{id}/cancel', function: 'cancel-job' },
   { method: 'DELETE', path: '/api/v1/jobs/{id}', function: 'erase-jobs' },
-  { method: 'DELETE', path: '/api/v1/users/{user}', function: 'erase-jobs' },
+  { method: 'DELETE', path: '/api/v1/users', function: 'erase-jobs' },
 
   { method: 'POST', path: '/api/v1/uploads', function: 'create-upload' },
   { method: 'POST', path: '/api/v1/client-tokens', function: 'create-client-token' },

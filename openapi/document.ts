@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { eraseUserQuery } from '../lambdas/http/erase-jobs.ts';
 import { listJobsQuery } from '../lambdas/http/list-jobs.ts';
 import { listFlaggedQuery } from '../lambdas/http/settle-bodies.ts';
 import { PROBLEMS, type ProblemCode } from '../lambdas/http/problem.ts';
@@ -102,11 +103,16 @@ function parametersOf(path: string, { scope, idempotencyKey, query }: Operation)
   ];
 }
 
-const queries = { listJobs: listJobsQuery, listFlagged: listFlaggedQuery } as const;
+const queries = { listJobs: listJobsQuery, listFlagged: listFlaggedQuery, eraseUser: eraseUserQuery } as const;
 
 function queryParameters(query: z.ZodType): object[] {
-  const { properties = {} } = z.toJSONSchema(query, { io: 'input' });
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' });
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    ...(required.includes(name) ? { required: true } : {}),
+    schema,
+  }));
 }
 
 /** What any request may meet before or behind its route. */

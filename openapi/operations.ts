@@ -16,7 +16,7 @@ export interface Operation {
   /** Absent: for everybody. */
   readonly scope?: 'jobs' | 'tokens' | 'operator';
   readonly idempotencyKey?: boolean;
-  readonly query?: 'listJobs' | 'listFlagged';
+  readonly query?: 'listJobs' | 'listFlagged' | 'eraseUser';
   readonly body?: Readonly<Record<string, SchemaName>>;
   readonly answers: Readonly<Record<number, Answer>>;
   readonly problems: readonly ProblemCode[];
@@ -120,10 +120,11 @@ export const operations: Readonly<Record<string, Operation>> = {
     answers: { 204: { description: 'It is gone.' }, 202: { ...shown, description: 'It may still be running.' } },
     problems: ['job_not_found'],
   },
-  'DELETE /api/v1/users/{user}': {
+  'DELETE /api/v1/users': {
     id: 'eraseUser',
     summary: 'Erase all jobs and pictures of one user',
     scope: 'jobs',
+    query: 'eraseUser',
     answers: {
       200: { description: 'Nothing is left.', schema: 'OwnerErasure' },
       202: { description: 'Something is left: ask again later.', schema: 'OwnerErasure' },

@@ -6,7 +6,7 @@ import { showJob, type ShowJobWorld } from '../domain/show-job.ts';
 import { answerJson, answerNothing, answerProblem, type HttpAnswer } from './answer.ts';
 import type { Authenticator } from './authenticate.ts';
 import { answerJob, answerNoJob } from './job-answer.ts';
-import { authenticated, byRoute, type AuthenticatedRequest, type Route } from './request.ts';
+import { authenticated, byRoute, readWith, type AuthenticatedRequest, type Route } from './request.ts';
 
 export interface EraseJobsSettings {
   readonly authenticator: Authenticator;
@@ -16,6 +16,14 @@ export interface EraseJobsSettings {
       readonly index: EraseWorld['index'] & ShowJobWorld['index'];
     };
 }
+
+/**
+ * Not in the path: API Gateway decodes that before it looks for the route, so that `a%2Fb` would find none, and `a%3Fb`
+ * arrive as `a`, who is somebody else.
+ */
+export const eraseUserQuery = z.strictObject({
+  user: z.string().refine(isUserName, 'is no user name').describe('Whose. Percent-encoded, as any value of a query.'),
+});
 
 export const ownerErasureSchema = z.object({
   erased: z.int().nonnegative(),
@@ -29,7 +37,7 @@ const eraseForMs = 15_000;
 export function eraseJobsRoute({ authenticator, world }: EraseJobsSettings): Route {
   return byRoute({
     'DELETE /api/v1/jobs/{id}': authenticated(authenticator, 'jobs', (request) => eraseOne(request, world)),
-    'DELETE /api/v1/users/{user}': authenticated(authenticator, 'jobs', (request) => eraseUser(request, world)),
+    'DELETE /api/v1/users': authenticated(authenticator, 'jobs', (request) => eraseUser(request, world)),
   });
 }
 
@@ -53,11 +61,9 @@ async function eraseOne(request: AuthenticatedRequest, world: EraseJobsSettings[
 /** 200 once nothing is left; 202 while something is: ask again later. */
 async function eraseUser(request: AuthenticatedRequest, world: EraseJobsSettings['world']): Promise<HttpAnswer> {
   const { event, requestId, principal, log } = request;
-  const user = event.pathParameters?.['user'] ?? '';
-  if (!isUserName(user)) {
-    const errors = [{ field: 'user', message: 'is no user name' }];
-    return answerProblem({ code: 'request_invalid', extra: { errors } }, { requestId });
-  }
+  const query = readWith(eraseUserQuery, event.queryStringParameters ?? {});
+  if (query.kind === 'refused') return answerProblem(query.refusal, { requestId });
+  const { user } = query.value;
   if (!mayErase(principal, user)) return answerProblem({ code: 'forbidden' }, { requestId });
   const deadline = world.clock.now() + eraseForMs;
   const erasure = await eraseOwner(ownerOf(principal.tenant, user), deadline, noting(request, world));

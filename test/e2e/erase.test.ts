@@ -85,7 +85,8 @@ async function picturesOf({ done }: Past): Promise<readonly string[]> {
   return await Promise.all(done.map(async (job) => (await slowlane.api.download(job)).toString('base64')));
 }
 
-const erase = async (by: Api, user: string) => await by.send(`/api/v1/users/${user}`, { method: 'DELETE' });
+const erase = async (by: Api, user: string) =>
+  await by.send(`/api/v1/users?user=${encodeURIComponent(user)}`, { method: 'DELETE' });
 
 describe('the erasure of one user among many', () => {
   it('takes pictures, parameters and evidence, leaves tombstones and the audit trail, and touches nobody else', async () => {

@@ -35,7 +35,7 @@ describe('routes', () => {
       'GET /api/v1/jobs/{id}/result': 'read-job',
       'POST /api/v1/jobs/{id}/cancel': 'cancel-job',
       'DELETE /api/v1/jobs/{id}': 'erase-jobs',
-      'DELETE /api/v1/users/{user}': 'erase-jobs',
+      'DELETE /api/v1/users': 'erase-jobs',
       'POST /api/v1/uploads': 'create-upload',
       'POST /api/v1/client-tokens': 'create-client-token',
       'POST /api/v1/socket-tickets': 'create-socket-ticket',

@@ -101,8 +101,8 @@ describe('the deployed functions', () => {
     expect(erased.status).toBe(204);
     expect((await read('erased')).body['code']).toBe('job_gone');
     expect((await submit('erased')).body['code']).toBe('job_gone');
-    const all = { headers: { 'x-api-key': 'ann-server' }, path: { user: 'ann' } };
-    const user = await deployed.call('erase-jobs', 'DELETE /api/v1/users/{user}', all);
+    const all = { headers: { 'x-api-key': 'ann-server' }, query: { user: 'ann' } };
+    const user = await deployed.call('erase-jobs', 'DELETE /api/v1/users', all);
     expect(user.body).toMatchObject({ pending: [], more: false });
     expect((await read('once')).body['code']).toBe('job_gone');
   });

@@ -36,7 +36,7 @@ const erase = (headers: Record<string, string> = asAnn): Promise<Received> =>
   gateway.call('DELETE /api/v1/jobs/{id}', { headers, path: { id } });
 
 const eraseUser = (user: string, headers: Record<string, string>): Promise<Received> =>
-  gateway.call('DELETE /api/v1/users/{user}', { headers, path: { user } });
+  gateway.call('DELETE /api/v1/users', { headers, query: { user } });
 
 describe('erasing a job', () => {
   it('that has ended takes its pictures and request, and leaves a tombstone that never buys again', async () => {
@@ -129,6 +129,22 @@ describe('erasing a user', () => {
     ['a server that acts for another user', { 'x-api-key': 'ann-server', 'slowlane-user': 'bob' }],
   ])('is refused to %s', async (_, headers) => {
     expect(await eraseUser('ann', headers)).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+    expect(gateway.jobs.get(id).state).toBe('queued');
+  });
+
+  it.each([undefined, '', '-', 'ann\n'])('is refused for %j, who is nobody', async (user) => {
+    const query = user === undefined ? undefined : { user };
+    const headers = { 'x-api-key': 'ann-server' };
+    const { status, body } = await gateway.call('DELETE /api/v1/users', { headers, ...(query && { query }) });
+    expect([status, body['code']]).toEqual([400, 'request_invalid']);
+    expect(gateway.jobs.get(id).state).toBe('queued');
+  });
+
+  it('is of the very user, whatever the name looks like in a URL', async () => {
+    const awkward = 'ann?of=x/../%61nn&user=ann#1';
+    await submit('of-another', { 'slowlane-user': awkward });
+    const erased = await eraseUser(awkward, { 'x-api-key': 'ann-server' });
+    expect(erased.body).toMatchObject({ erased: 1, more: false });
     expect(gateway.jobs.get(id).state).toBe('queued');
   });
 
