@@ -8,6 +8,7 @@ export const previousVersion = kept as Version;
 /** What the kept version does wrong by itself, mended since: beside it, this one can't do better. Empty it with the next. */
 export const mendedSince: readonly string[] = [
   'none: the account is refused for longer than a job may be tried, then throttled',
+  'none: the account is refused for the first job alone, until a person fails it',
 ];
 
 /** A deployment replaces functions one by one, and the old ones' sandboxes work on for minutes. */

@@ -113,6 +113,10 @@ export const lanes: readonly Scenario[] = [
       settleAfter(simulation, 400_000, 'a', () => ({ action: 'fail', notRunning: false }));
     },
     ends: { a: 'failed', b: 'succeeded', c: 'succeeded' },
+    check: (simulation) => {
+      const [a = 0, ...others] = ['a', 'b', 'c'].map((id) => simulation.jobOf(id)?.finishedAt);
+      return others.every((at = a) => at < a) ? undefined : 'others waited until the first was failed';
+    },
   },
   {
     name: 'none: the account is refused for longer than a job may be tried, then throttled',
