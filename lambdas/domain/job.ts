@@ -196,7 +196,7 @@ export function vendorKeyOf(job: Pick<Job, 'id' | 'generation'>): string {
 }
 
 /** The job that a vendor's key names; undefined: the key is none of ours. */
-export function jobIdOf(vendorKey: string): string | undefined {
+export function jobInVendorKey(vendorKey: string): string | undefined {
   return /^(job_[a-z0-9]+)\.[1-9]\d*$/.exec(vendorKey)?.[1];
 }
 

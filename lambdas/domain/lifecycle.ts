@@ -295,16 +295,6 @@ export const lifecycle = {
     clears: [...spent],
     why: 'queued longer than its feature allows',
   },
-  failQueued: {
-    ...nothing,
-    ...toTerminal,
-    from: ['queued'],
-    to: 'failed',
-    compares: ['attempt'],
-    sets: [...ending, 'failure'],
-    clears: [...spent],
-    why: 'a person; nothing of it is at the vendor',
-  },
   cancelQueued: {
     ...nothing,
     ...toTerminal,
@@ -354,12 +344,12 @@ export const lifecycle = {
   failByOperator: {
     ...nothing,
     ...toTerminal,
-    from: ['running', 'needs_attention'],
+    from: ['queued', 'running', 'needs_attention'],
     to: 'failed',
     compares: ['version', 'generation'],
     sets: [...ending, 'failure'],
     clears: [...spent, 'progress', 'flag'],
-    why: "a person; keeps its hold until it can't be running",
+    why: "a person; keeps a hold until it can't be running",
   },
   unbind: {
     ...nothing,

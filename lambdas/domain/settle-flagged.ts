@@ -1,11 +1,12 @@
 import { accept } from './accept-job.ts';
 import { applyWord } from './apply-word.ts';
 import { announce } from './announce-job.ts';
-import { jobIdOf, vendorKeyOf, type Job } from './job.ts';
+import { jobInVendorKey, vendorKeyOf, type Job } from './job.ts';
 import { closedMsUntil } from './lane.ts';
 import { move } from './lifecycle.ts';
 import { canReplay, cantBeRunningFrom } from './money-rule.ts';
 import type { AuditStore } from './ports.ts';
+import { ending } from './settle-job.ts';
 import { unbindAndFree } from './tend-job.ts';
 import { askTimeoutMs, nextTick } from './timing.ts';
 import { isLastWord, type Identified, type Vendor, type VendorWord } from './vendor.ts';
@@ -107,7 +108,7 @@ async function adopt(
   if (word.kind === 'unreachable') return { kind: 'vendor_unreachable', message: word.message };
   // A slip of the hand would show one user another one's picture.
   if (vendorKey !== undefined && vendorKey !== vendorKeyOf(job)) {
-    return { kind: 'vendor_job_owned', jobId: jobIdOf(vendorKey) };
+    return { kind: 'vendor_job_owned', jobId: jobInVendorKey(vendorKey) };
   }
   if (order.dryRun) return { kind: 'would' };
   await audit(world, order);
@@ -228,16 +229,16 @@ async function fail(
   job: Job,
   vendor: Vendor | undefined,
 ): Promise<Settled> {
-  if (job.state === 'queued') return await failQueued(world, order, job);
   const isLeft = job.state === 'failed' && job.hold !== undefined && notRunning;
-  if (job.state !== 'needs_attention' && job.state !== 'running' && !isLeft) return { kind: 'moved_on', job };
+  const isOpen = job.state === 'queued' || job.state === 'running' || job.state === 'needs_attention';
+  if (!isOpen && !isLeft) return { kind: 'moved_on', job };
   if (order.dryRun) return { kind: 'would' };
   await audit(world, order);
   if (job.state === 'failed') {
     await unbindAndFree(world, job);
     return await reread(world, job);
   }
-  if (job.state !== 'needs_attention' && job.state !== 'running') return { kind: 'moved_on', job };
+  if (!isOpen) return { kind: 'moved_on', job };
   const isOver = notRunning || job.hold === undefined;
   const failure = { code: 'failed_by_operator', message: isOver ? endedAndOver : ended };
   const moved = await world.jobs.move(move('failByOperator', job, { failure, ...ending(world) }));
@@ -248,23 +249,6 @@ async function fail(
   // Best effort: it spares the vendor's work, and frees the unit sooner; the job has ended whatever the vendor says.
   if (!isOver && job.vendorJobId !== undefined) await vendor?.cancel(job.vendorJobId, bounded(world));
   return await reread(world, moved.job);
-}
-
-/** One that the vendor refuses again and again, and whose owner doesn't cancel it. */
-async function failQueued(world: OperatorWorld, order: Order, job: Job<'queued'>): Promise<Settled> {
-  if (order.dryRun) return { kind: 'would' };
-  await audit(world, order);
-  const failure = { code: 'failed_by_operator', message: endedAndOver };
-  const moved = await world.jobs.move(move('failQueued', job, { failure, ...ending(world) }));
-  if (moved.kind === 'refused') return { kind: 'moved_on', job: moved.actual };
-  world.feed.send(moved.followers, { type: 'job', job: moved.job });
-  await announce(world, moved.job);
-  return { kind: 'done', job: moved.job };
-}
-
-function ending(world: OperatorWorld) {
-  const now = world.clock.now();
-  return { finishedAt: now, ttl: Math.ceil((now + world.retentionMs) / 1000), checkAt: now };
 }
 
 async function reread(world: OperatorWorld, job: Job): Promise<Settled> {

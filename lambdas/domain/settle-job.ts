@@ -47,7 +47,8 @@ export async function copyResult(
   return { kind: 'copied', picture: { key, contentType, bytes: fetched.bytes.byteLength, width, height } };
 }
 
-function ending(world: World): { finishedAt: number; ttl: number; checkAt: number } {
+/** What every end writes. */
+export function ending(world: World): { finishedAt: number; ttl: number; checkAt: number } {
   const now = world.clock.now();
   return { finishedAt: now, ttl: Math.ceil((now + world.retentionMs) / 1000), checkAt: now };
 }

@@ -11,7 +11,7 @@ import { performAll } from './threads.ts';
  * scenario with all events lost, both over the fakes and over the real adapters (`--tables memory` or `dynamo`: over one
  * of them); every pair of crashes (`--pairs 100`: so many random pairs of anything instead); then random runs for so many
  * seconds. With `SEED=<n>` in the environment only that one random run, to look at it again. Exits 1 where anything was
- * violated. It takes some 20 minutes on two cores, and tells how far it is.
+ * violated. It takes some 25 minutes on two cores, and tells how far it is.
  */
 const { values } = parseArgs({
   options: {
