@@ -22,7 +22,10 @@ export interface EraseJobsSettings {
  * arrive as `a`, who is somebody else.
  */
 export const eraseUserQuery = z.strictObject({
-  user: z.string().refine(isUserName, 'is no user name').describe('Whose. Percent-encoded, like every value of a query.'),
+  user: z
+    .string()
+    .refine(isUserName, 'is no user name')
+    .describe('Whose. Percent-encoded, like every value of a query.'),
 });
 
 export const ownerErasureSchema = z.object({
